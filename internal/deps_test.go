@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"stint/internal/must"
 )
 
 const (
@@ -207,7 +207,8 @@ func rules() map[string]rule {
 		"scripts/bareclaim":      {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
-			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book", "internal/store/sqlite",
+			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book",
+			"internal/store/pgtest", "internal/store/postgres", "internal/store/sqlite",
 		}},
 		"scripts/demofleet":  {house: []string{"internal/store/pgtest"}},
 		"scripts/sbom":       {},
@@ -268,9 +269,7 @@ func TestRuleRefuses(t *testing.T) {
 		"example.org/tomlette":        "not a module it may use",
 		"example.org/yaml":            "not a module it may use",
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("refusals (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "refusals", got, want)
 }
 
 // refuses says why a package under r may not import the package, or "".

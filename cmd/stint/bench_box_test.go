@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // BenchmarkBox measures the way to an agent's first instruction with its box, which is tried
@@ -20,7 +22,7 @@ func BenchmarkBox(b *testing.B) {
 		if err == nil {
 			err = os.Symlink(path, filepath.Join(tools, name))
 		}
-		must(b, err)
+		must.Do(b, err)
 	}
 	for name, path := range map[string]string{"landlock": tools, "both": os.Getenv("PATH")} {
 		b.Run(name, func(b *testing.B) {
@@ -48,16 +50,15 @@ self_directed = true
 cooldown = "0s"
 `, f.dir+"/state", box))
 	f.write(b, "work/README", "")
-	must(b, command("git", "-C", f.dir+"/work", "init", "-q"))
-	must(b, syscall.Mkfifo(f.dir+"/work/fifo", 0o600))
+	must.Do(b, command("git", "-C", f.dir+"/work", "init", "-q"))
+	must.Do(b, syscall.Mkfifo(f.dir+"/work/fifo", 0o600))
 	return f
 }
 
 // boxed runs a session with a PATH, and says how long it was to the agent's sign.
 func (f bench) boxed(b *testing.B, path string) time.Duration {
 	b.Helper()
-	signs, err := os.OpenFile(f.dir+"/work/fifo", os.O_RDWR, 0)
-	must(b, err)
+	signs := must.Get(os.OpenFile(f.dir+"/work/fifo", os.O_RDWR, 0))(b)
 	defer signs.Close()
 	cmd := f.command(f.binary, "run", "--category", "code")
 	cmd.Env[0] = "PATH=" + path

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -76,8 +77,7 @@ func BenchmarkNoise(b *testing.B) {
 
 // BenchmarkClaim measures "stint claim" beside the sqlite3 shell, as whole processes.
 func BenchmarkClaim(b *testing.B) {
-	program, err := exec.LookPath("sqlite3")
-	must(b, err)
+	program := must.Get(exec.LookPath("sqlite3"))(b)
 	b.Run("granted", func(b *testing.B) {
 		ours, theirs, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
 		ours.binary, theirs.sqlite3 = ours.copied(b, ours.binary), theirs.copied(b, program)
@@ -124,8 +124,7 @@ func BenchmarkBare(b *testing.B) {
 // builtBeside is a program that "make bench" has built beside stint, or that the environment names.
 func builtBeside(b *testing.B, variable, name string) string {
 	b.Helper()
-	path, err := filepath.Abs(cmp.Or(os.Getenv(variable), filepath.Join("../../bin", name)))
-	must(b, err)
+	path := must.Get(filepath.Abs(cmp.Or(os.Getenv(variable), filepath.Join("../../bin", name))))(b)
 	return path
 }
 
@@ -186,7 +185,7 @@ func (f bench) batch(b *testing.B, n int, fresh func() string) way {
 			claimOnce(b, d, fresh())
 		}
 		took := time.Since(start)
-		must(b, d.Close())
+		must.Do(b, d.Close())
 		return took
 	}
 }

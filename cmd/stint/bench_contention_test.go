@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // contender makes the benchmark another process, which claims in the way named here
@@ -67,15 +69,12 @@ type rival struct {
 
 func (f bench) rival(b *testing.B, how string) rival {
 	b.Helper()
-	self, err := os.Executable()
-	must(b, err)
+	self := must.Get(os.Executable())(b)
 	cmd := exec.Command(self, "-test.run=^$", "-test.bench=^BenchmarkContention$", "-test.benchtime=1x")
 	cmd.Dir, cmd.Env = f.dir, append(os.Environ(), contender+"="+how)
-	orders, err := cmd.StdinPipe()
-	must(b, err)
-	answers, err := cmd.StderrPipe() // the test binary's own talk is on its standard output
-	must(b, err)
-	must(b, cmd.Start())
+	orders := must.Get(cmd.StdinPipe())(b)
+	answers := must.Get(cmd.StderrPipe())(b) // the test binary's own talk is on its standard output
+	must.Do(b, cmd.Start())
 	b.Cleanup(func() {
 		_ = orders.Close()
 		_ = cmd.Wait() // what went wrong was heard
@@ -87,9 +86,7 @@ func (f bench) rival(b *testing.B, how string) rival {
 
 func (r rival) tell(b *testing.B, claims int) {
 	b.Helper()
-	if _, err := fmt.Fprintln(r.orders, claims); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(fmt.Fprintln(r.orders, claims))(b)
 }
 
 func (r rival) hear(b *testing.B) {
@@ -105,8 +102,7 @@ type contend func(key string) error
 // newContender opens the store of the workspace that the process stands in.
 func newContender(b *testing.B, how string) contend {
 	b.Helper()
-	dir, err := os.Getwd()
-	must(b, err)
+	dir := must.Get(os.Getwd())(b)
 	f := bench{dir: dir}
 	if how == "bare" {
 		return f.bareLoop(b)
@@ -123,14 +119,12 @@ func newContender(b *testing.B, how string) contend {
 func (f bench) bareLoop(b *testing.B) contend {
 	b.Helper()
 	ctx := context.Background()
-	db, err := sql.Open("sqlite3", "file:"+f.database()+"?mode=rw&_busy_timeout=15000&_foreign_keys=1&_synchronous=full")
-	must(b, err)
+	db := must.Get(sql.Open("sqlite3", "file:"+f.database()+"?mode=rw&_busy_timeout=15000&_foreign_keys=1&_synchronous=full"))(b)
 	db.SetMaxOpenConns(1)
 	b.Cleanup(func() { _ = db.Close() })
 	var steps []*sql.Stmt
 	for _, text := range []string{"begin immediate", claimLook, claimGrant, "commit"} {
-		s, err := db.PrepareContext(ctx, text)
-		must(b, err)
+		s := must.Get(db.PrepareContext(ctx, text))(b)
 		b.Cleanup(func() { _ = s.Close() })
 		steps = append(steps, s)
 	}
@@ -175,9 +169,7 @@ func (claim contend) obey(b *testing.B) {
 	orders := bufio.NewScanner(os.Stdin)
 	for n := 0; orders.Scan(); {
 		var claims int
-		if _, err := fmt.Sscan(strings.TrimSpace(orders.Text()), &claims); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(fmt.Sscan(strings.TrimSpace(orders.Text()), &claims))(b)
 		for range claims {
 			n++
 			if err := claim(fmt.Sprintf("contended-%d-%d", os.Getpid(), n)); err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // BenchmarkFanout measures a fire that starts six workers, ranking and record included,
@@ -83,9 +85,8 @@ func (f bench) managed(name string, args ...string) *exec.Cmd {
 // lastUnits are those of the last fire, which must have started n.
 func (f bench) lastUnits(b *testing.B, n int) []string {
 	b.Helper()
-	out, err := f.command("sqlite3", "-readonly", f.database(),
-		"select unit from choices where fire = (select max(id) from fires) and decision = 'spawn'").Output()
-	must(b, err)
+	out := must.Get(f.command("sqlite3", "-readonly", f.database(),
+		"select unit from choices where fire = (select max(id) from fires) and decision = 'spawn'").Output())(b)
 	units := strings.Fields(string(out))
 	if len(units) != n {
 		said, _ := os.ReadFile(f.output())

@@ -7,16 +7,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // BenchmarkRun measures the way to an agent's first instruction, through "stint run"
 // with its lane, its claim and its record, and through flock alone.
 func BenchmarkRun(b *testing.B) {
 	fifo := filepath.Join(b.TempDir(), "fifo")
-	must(b, syscall.Mkfifo(fifo, 0o600))
+	must.Do(b, syscall.Mkfifo(fifo, 0o600))
 	// Open for both, so that opening waits for nobody and no reader sees an end.
-	signs, err := os.OpenFile(fifo, os.O_RDWR, 0)
-	must(b, err)
+	signs := must.Get(os.OpenFile(fifo, os.O_RDWR, 0))(b)
 	defer signs.Close()
 	script := "echo >" + fifo
 	ours, theirs := newBench(b, script), newBench(b, script)
@@ -34,9 +35,9 @@ func BenchmarkRun(b *testing.B) {
 // first. It waits for the end, whose time does not count.
 func (f bench) first(b *testing.B, signs *os.File, cmd *exec.Cmd) time.Duration {
 	b.Helper()
-	must(b, signs.SetReadDeadline(time.Now().Add(patience)))
+	must.Do(b, signs.SetReadDeadline(time.Now().Add(patience)))
 	start := time.Now()
-	must(b, cmd.Start())
+	must.Do(b, cmd.Start())
 	_, err := signs.Read(make([]byte, 1))
 	took := time.Since(start)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -73,8 +74,8 @@ func emptyProgram(b *testing.B) string {
 	b.Helper()
 	dir := b.TempDir()
 	source, binary := filepath.Join(dir, "empty.go"), filepath.Join(dir, "empty")
-	must(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
-	must(b, command("go", "build", "-o", binary, source))
+	must.Do(b, os.WriteFile(source, []byte("package main\n\nfunc main() {}\n"), 0o600))
+	must.Do(b, command("go", "build", "-o", binary, source))
 	return binary
 }
 
@@ -122,17 +123,15 @@ func (f bench) fillCache(b *testing.B) {
 	if _, _, err := folder.List(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := os.Stat(f.cache()); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(os.Stat(f.cache()))(b)
 }
 
 // selectUncached ranks with the cache put aside.
 func (f bench) selectUncached(b *testing.B) time.Duration {
 	b.Helper()
 	aside := f.cache() + ".aside"
-	must(b, os.Rename(f.cache(), aside))
+	must.Do(b, os.Rename(f.cache(), aside))
 	took := f.stint(b, 0, "select")
-	must(b, os.Rename(aside, f.cache()))
+	must.Do(b, os.Rename(aside, f.cache()))
 	return took
 }

@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
@@ -30,17 +31,14 @@ type benchServer struct {
 func newBenchServer(b *testing.B, settings ...string) benchServer {
 	b.Helper()
 	f := benchServer{bench: newBench(b, "true")}
-	c, err := pgtest.New()
-	must(b, err)
+	c := must.Get(pgtest.New())(b)
 	b.Cleanup(func() { _ = c.Remove() })
-	must(b, c.Stop())
-	must(b, c.Start(append([]string{"fsync=on"}, settings...)...))
+	must.Do(b, c.Stop())
+	must.Do(b, c.Start(append([]string{"fsync=on"}, settings...)...))
 	f.cluster = c
-	_, err = postgres.Migrate(b.Context(), f.options())
-	must(b, err)
+	must.Get(postgres.Migrate(b.Context(), f.options()))(b)
 	f.admin = f.connect(b)
-	config, err := os.ReadFile(filepath.Join(f.dir, "stint.toml"))
-	must(b, err)
+	config := must.Get(os.ReadFile(filepath.Join(f.dir, "stint.toml")))(b)
 	f.write(b, "stint.toml", "store = \"postgres:///postgres?host="+c.Dir+"&user=stint&sslmode=disable\"\n"+string(config))
 	f.stint(b, 0, "claim", "held", "--holder", "somebody", "--ttl", "24h")
 	return f
@@ -49,8 +47,7 @@ func newBenchServer(b *testing.B, settings ...string) benchServer {
 // behind has the fleet's clients reach the server through a network whose round trips take so long.
 func (f benchServer) behind(b *testing.B, delay time.Duration) benchServer {
 	b.Helper()
-	p, err := pgtest.Between(context.WithoutCancel(b.Context()), f.cluster.Dir)
-	must(b, err)
+	p := must.Get(pgtest.Between(context.WithoutCancel(b.Context()), f.cluster.Dir))(b)
 	p.Delay = delay
 	b.Cleanup(func() { _ = p.Close() })
 	f.proxy = p
@@ -76,7 +73,7 @@ func (f benchServer) open(b *testing.B) *postgres.DB {
 		b.Cleanup(func() { _ = d.Close() })
 		_, err = d.List(b.Context(), store.Listing{})
 	}
-	must(b, err)
+	must.Do(b, err)
 	return d
 }
 
@@ -88,7 +85,7 @@ func (f benchServer) connect(b *testing.B) *pgx.Conn {
 		b.Cleanup(func() { _ = c.Close(context.WithoutCancel(b.Context())) })
 		_, err = c.Exec(b.Context(), "set search_path = stint_bench")
 	}
-	must(b, err)
+	must.Do(b, err)
 	return c
 }
 
@@ -318,7 +315,7 @@ func BenchmarkServerLook(b *testing.B) {
 					var batch pgx.Batch
 					batch.Queue("select * from runs where ended_at is null order by id")
 					batch.Queue("select * from claims where released_at is null and expires_at > $1", start.UnixMilli())
-					must(b, bare.SendBatch(b.Context(), &batch).Close())
+					must.Do(b, bare.SendBatch(b.Context(), &batch).Close())
 					return time.Since(start)
 				},
 			).report(b)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 )
 
@@ -112,7 +113,7 @@ command = ["sh", "-c", %q]
 [category.code]
 `, f.state(), script))
 	f.write(b, "tasks/fix.md", "---\nstate: todo\n---\n# Fix it\n")
-	must(b, command("git", "-C", f.dir, "init", "-q"))
+	must.Do(b, command("git", "-C", f.dir, "init", "-q"))
 	f.stint(b, 0, "claim", "held", "--holder", "somebody", "--ttl", "24h")
 	return f
 }
@@ -147,12 +148,11 @@ func (f bench) command(name string, args ...string) *exec.Cmd {
 // lose on a pipe.
 func (f bench) timed(b *testing.B, status int, cmd *exec.Cmd) time.Duration {
 	b.Helper()
-	out, err := os.OpenFile(f.output(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	must(b, err)
+	out := must.Get(os.OpenFile(f.output(), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600))(b)
 	defer out.Close()
 	cmd.Stdout, cmd.Stderr = out, out
 	start := time.Now()
-	err = cmd.Run()
+	err := cmd.Run()
 	took := time.Since(start)
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != status {
 		said, _ := os.ReadFile(out.Name())
@@ -164,10 +164,8 @@ func (f bench) timed(b *testing.B, status int, cmd *exec.Cmd) time.Duration {
 // openStore opens the fleet's store as the program does.
 func (f bench) openStore(b *testing.B) *sqlite.DB {
 	b.Helper()
-	workspace, err := filepath.EvalSymlinks(f.dir)
-	must(b, err)
-	d, err := sqlite.Open(b.Context(), sqlite.Options{Dir: f.state(), Fleet: "bench", Workspace: workspace, Now: time.Now})
-	must(b, err)
+	workspace := must.Get(filepath.EvalSymlinks(f.dir))(b)
+	d := must.Get(sqlite.Open(b.Context(), sqlite.Options{Dir: f.state(), Fleet: "bench", Workspace: workspace, Now: time.Now}))(b)
 	return d
 }
 
@@ -182,5 +180,5 @@ func (f bench) fill(b *testing.B, n int) {
 // execute changes the store behind the program's back, and leaves nothing in the log.
 func (f bench) execute(b *testing.B, statement string) {
 	b.Helper()
-	must(b, execute(b.Context(), f.database(), statement))
+	must.Do(b, execute(b.Context(), f.database(), statement))
 }

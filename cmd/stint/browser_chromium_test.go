@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // chromium is a browser without a screen, driven over a pipe by the DevTools protocol:
@@ -81,7 +83,7 @@ func startChromium(tb testing.TB) *chromium {
 func pipe(tb testing.TB) (r, w *os.File) {
 	tb.Helper()
 	r, w, err := os.Pipe()
-	must(tb, err)
+	must.Do(tb, err)
 	return r, w
 }
 
@@ -299,5 +301,5 @@ func (t *tab) picture(name string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, strings.ReplaceAll(fmt.Sprint(name, ".png"), "/", "_")), data, 0o600)
 	}
-	must(t, err)
+	must.Do(t, err)
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 )
 
@@ -42,8 +43,7 @@ read -r line <&3; echo "$line"
 // program is this test binary, under the program's name.
 func program(tb testing.TB) string {
 	tb.Helper()
-	path, err := exec.LookPath("stint")
-	must(tb, err)
+	path := must.Get(exec.LookPath("stint"))(tb)
 	return path
 }
 
@@ -55,12 +55,11 @@ func showFleet(tb testing.TB, binary string, runs int) *shown {
 
 func showCategories(tb testing.TB, binary string, runs, categories int) *shown {
 	tb.Helper()
-	dir, err := filepath.EvalSymlinks(tb.TempDir())
-	must(tb, err)
+	dir := must.Get(filepath.EvalSymlinks(tb.TempDir()))(tb)
 	f := &shown{TB: tb, binary: binary, dir: dir}
 	f.write("agent", slowAgent, 0o700)
 	f.write("hostile.log", strings.Join(hostileTexts(), "\n")+"\nready\n", 0o600)
-	must(tb, syscall.Mkfifo(f.path("gate"), 0o600))
+	must.Do(tb, syscall.Mkfifo(f.path("gate"), 0o600))
 	config := fmt.Sprintf("fleet = \"shown\"\nstate = %q\n[agent.claude]\ncommand = [\"true\"]\n[agent.slow]\ncommand = [%q]\n", f.path("state"), f.path("agent"))
 	for i := range categories {
 		config += fmt.Sprintf("[category.c%d]\nagents = [\"claude\"]\nmax_chain = 0\n", i)
@@ -127,7 +126,7 @@ func (f *shown) serve() {
 	if err == nil {
 		err = cmd.Start()
 	}
-	must(f, err)
+	must.Do(f, err)
 	var log bytes.Buffer
 	address, done := make(chan string, 1), make(chan struct{})
 	go func() {
@@ -377,7 +376,7 @@ func (f *shown) testLive(t *testing.T, tab *tab) {
 	run := f.command("run", "--category", "slow")
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
-	must(t, run.Start())
+	must.Do(t, run.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- run.Wait() }()
 	t.Cleanup(func() { _ = run.Process.Signal(syscall.SIGTERM) }) // it may have ended
@@ -411,9 +410,7 @@ func (f *shown) testLive(t *testing.T, tab *tab) {
 	tab.until(fmt.Sprintf("document.querySelector('main').innerText.includes(%q)", outcome))
 	tab.until("window.same == 'page'")
 	_, trouble := tab.took()
-	if diff := cmp.Diff(trouble, []string(nil)); diff != "" {
-		t.Errorf("trouble while it was followed (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "trouble while it was followed", trouble, []string(nil))
 	tab.picture("run-ended")
 }
 
@@ -459,7 +456,7 @@ func (f *shown) say(line string) {
 	}()
 	select {
 	case err := <-said:
-		must(f, err)
+		must.Do(f, err)
 	case <-time.After(patience):
 		f.Fatal("the agent does not come to its gate")
 	}

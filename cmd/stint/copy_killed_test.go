@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store/postgres"
 )
 
@@ -24,25 +25,23 @@ insert into runs (id, category, rank, chain_depth, source, agent, created_at, en
 	file := f.database()
 	want := everyRow(t, file)
 
-	c, err := cluster.Get()
-	must(t, err)
+	c := must.Get(cluster.Get())(t)
 	address := "postgres:///postgres?host=" + c.Dir + "&user="
 	role := postgres.Role("crash")
-	must(t, c.SQL(`create role "`+role+`" login`))
+	must.Do(t, c.SQL(`create role "`+role+`" login`))
 	f.exits(0, "store", "migrate", address+"stint")
 	f.copies("sqlite", address+role)
 	if status, _, stderr := f.status("claim", "list"); status != 2 || !strings.Contains(stderr, "the store was moved to postgres:") {
 		t.Errorf("got status %d, %s; want that the file was moved", status, stderr)
 	}
 
-	must(t, os.Rename(file, file+".was"))
+	must.Do(t, os.Rename(file, file+".was"))
 	f.copies(address+role, "sqlite")
 	if got := everyRow(t, file); !slices.Equal(got, want) {
 		t.Errorf("got %d rows that are not the %d of before", len(got), len(want))
 	}
 	f.exits(0, "audit")
-	d, err := postgres.Open(postgres.Options{DSN: address + role, Fleet: fleet.Name("crash")})
-	must(t, err)
+	d := must.Get(postgres.Open(postgres.Options{DSN: address + role, Fleet: fleet.Name("crash")}))(t)
 	defer func() { _ = d.Close() }()
 	if _, err := d.Snapshot(t.Context()); err == nil || !strings.Contains(err.Error(), "the store was moved to sqlite") {
 		t.Errorf("got %v, want that the server's was moved", err)
@@ -58,7 +57,7 @@ func (f *crashFleet) copies(from, to string) {
 		cmd, stderr := f.command("store", "copy", from, to)
 		var stdout bytes.Buffer
 		cmd.Stdout = &stdout
-		must(f, cmd.Start())
+		must.Do(f, cmd.Start())
 		kill := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 		err := cmd.Wait()
 		kill.Stop()
@@ -83,8 +82,7 @@ func everyRow(t *testing.T, file string) (list []string) {
 	t.Helper()
 	query := func(q string) []string {
 		t.Helper()
-		rows, err := queryRows(t.Context(), file, "ro", q)
-		must(t, err)
+		rows := must.Get(queryRows(t.Context(), file, "ro", q))(t)
 		return rows
 	}
 	for _, table := range query("select name from sqlite_master where type = 'table' and name <> 'fleet' order by name") {

@@ -15,9 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
@@ -75,8 +74,7 @@ func crashTasksIn(state string) map[string]string {
 
 func (f *crashFleet) configure(ttl, step string) {
 	f.Helper()
-	agent, err := exec.LookPath("fakeagent")
-	must(f, err)
+	agent := must.Get(exec.LookPath("fakeagent"))(f)
 	f.write("stint.toml", fmt.Sprintf(crashConfig, filepath.Join(f.dir, "state"), agent, fmt.Sprintf("%q", step), ttl))
 }
 
@@ -225,14 +223,14 @@ func (f *crashFleet) blockWorkers() { f.write("state/workers.log/in the way", ""
 
 func (f *crashFleet) admitWorkers() {
 	f.Helper()
-	must(f, os.RemoveAll(filepath.Join(f.dir, "state", "workers.log")))
+	must.Do(f, os.RemoveAll(filepath.Join(f.dir, "state", "workers.log")))
 }
 
 // holdAgent makes the agent stay until freeOrphan, and its claim be renewed meanwhile.
 func (f *crashFleet) holdAgent() {
 	f.Helper()
 	path := filepath.Join(f.dir, "hold")
-	must(f, syscall.Mkfifo(path, 0o600))
+	must.Do(f, syscall.Mkfifo(path, 0o600))
 	var err error
 	if f.gate, err = os.OpenFile(path, os.O_RDWR, 0); err != nil { // both ends: nobody waits to open it
 		f.Fatal(err)
@@ -248,7 +246,7 @@ func (f *crashFleet) freeOrphan() {
 	if f.exits(0, "reap"); f.orphaned() {
 		f.exits(75, "run", "--category", "code")
 	}
-	must(f, f.gate.Close())
+	must.Do(f, f.gate.Close())
 	f.configure("60m", "print=worked")
 	f.until("the agent is gone", func() bool {
 		f.exits(0, "reap")
@@ -270,19 +268,15 @@ func (f *crashFleet) until(what string, ok func() bool) {
 // wantsDone checks that every task file is whole and done, and nothing beside them.
 func (f *crashFleet) wantsDone() {
 	f.Helper()
-	if diff := cmp.Diff(f.taskFiles(), crashTasksIn("done")); diff != "" {
-		f.Errorf("task files (-got +want):\n%s", diff)
-	}
+	must.Equal(f, "task files", f.taskFiles(), crashTasksIn("done"))
 }
 
 func (f *crashFleet) taskFiles() map[string]string {
 	f.Helper()
 	files := map[string]string{}
-	entries, err := os.ReadDir(filepath.Join(f.dir, "tasks"))
-	must(f, err)
+	entries := must.Get(os.ReadDir(filepath.Join(f.dir, "tasks")))(f)
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(f.dir, "tasks", e.Name()))
-		must(f, err)
+		text := must.Get(os.ReadFile(filepath.Join(f.dir, "tasks", e.Name())))(f)
 		files[e.Name()] = string(text)
 	}
 	return files
@@ -393,13 +387,12 @@ func (f *crashFleet) database() string { return filepath.Join(f.dir, "state", sq
 
 func (f *crashFleet) exec(statement string) {
 	f.Helper()
-	must(f, execute(f.Context(), f.database(), statement))
+	must.Do(f, execute(f.Context(), f.database(), statement))
 }
 
 // rows are what a query finds, a line each.
 func (f *crashFleet) rows(query string) []string {
 	f.Helper()
-	lines, err := queryRows(f.Context(), f.database(), "rw", query)
-	must(f, err)
+	lines := must.Get(queryRows(f.Context(), f.database(), "rw", query))(f)
 	return lines
 }

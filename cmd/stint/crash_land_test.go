@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // landStops are the stops on the way of work into the target, and publishStops those on its way
@@ -51,7 +53,7 @@ func newCrashItem(t *testing.T) (f *crashFleet, run string) {
 	f.write(".gitconfig", "[user]\n\tname = t\n\temail = t@example.org\n")
 	f.write("base", "old\n")
 	f.write("request", crashForge)
-	must(t, os.Chmod(filepath.Join(f.dir, "request"), 0o700))
+	must.Do(t, os.Chmod(filepath.Join(f.dir, "request"), 0o700))
 	f.git("init", "-q", "-b", "main")
 	f.git("add", "base", "tasks")
 	f.git("commit", "-q", "-m", "begin")

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // trackerConfig is a tracker in two files: the items that are open, and the reports it got.
@@ -77,7 +79,6 @@ func TestCrashTracker(t *testing.T) {
 // told is the reports that the tracker got.
 func (f *crashFleet) told(t *testing.T) string {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(f.dir, "told"))
-	must(t, err)
+	data := must.Get(os.ReadFile(filepath.Join(f.dir, "told")))(t)
 	return string(data)
 }

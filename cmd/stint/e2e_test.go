@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
@@ -146,7 +147,7 @@ type claimed struct {
 
 func (s *site) status() (st status) {
 	s.Helper()
-	must(s, json.Unmarshal([]byte(s.stint("status", "--json", "--last", "50")), &st))
+	must.Do(s, json.Unmarshal([]byte(s.stint("status", "--json", "--last", "50")), &st))
 	return st
 }
 
@@ -182,8 +183,7 @@ func (s *site) open(category string, grade float64) {
 // say gives a line to a category's agent.
 func (s *site) say(category, line string) {
 	s.Helper()
-	gate, err := os.OpenFile(s.path("gate."+category), os.O_WRONLY, 0)
-	must(s, err)
+	gate := must.Get(os.OpenFile(s.path("gate."+category), os.O_WRONLY, 0))(s)
 	defer gate.Close()
 	fmt.Fprintln(gate, line)
 }
@@ -266,7 +266,7 @@ func (s *site) ranking(seed uint64) map[string]explained {
 		s.Fatalf("select: %v", err)
 	}
 	var payload struct{ Explain map[string]explained }
-	must(s, json.Unmarshal(out, &payload))
+	must.Do(s, json.Unmarshal(out, &payload))
 	return payload.Explain
 }
 
@@ -320,13 +320,11 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 // runs are the runs on record, oldest first.
 func (s *site) runs() []fleet.Run {
 	s.Helper()
-	db, err := sqlite.Open(s.Context(), sqlite.Options{
+	db := must.Get(sqlite.Open(s.Context(), sqlite.Options{
 		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults(),
-	})
-	must(s, err)
+	}))(s)
 	defer func() { _ = db.Close() }()
-	list, err := db.RunsSince(s.Context(), time.Unix(0, 0))
-	must(s, err)
+	list := must.Get(db.RunsSince(s.Context(), time.Unix(0, 0)))(s)
 	return list
 }
 

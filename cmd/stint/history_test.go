@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -76,9 +77,8 @@ func (p past) learn(tb testing.TB, database string) {
 	if err == nil {
 		err = db.QueryRow("select name, workspace from fleet").Scan(&o.Fleet, &o.Workspace)
 	}
-	must(tb, err)
-	d, err := sqlite.Open(tb.Context(), o)
-	must(tb, err)
+	must.Do(tb, err)
+	d := must.Get(sqlite.Open(tb.Context(), o))(tb)
 	l, err := d.Ledger(tb.Context())
 	arms := map[fleet.Category]bandit.History{}
 	for _, r := range l.Runs {
@@ -98,7 +98,7 @@ func (p past) learn(tb testing.TB, database string) {
 		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded, sessions) values (?, 1, 0, ?, '{}', 0, 0)", c, string(settings))
 		err = errors.Join(err, failed, failed2)
 	}
-	must(tb, errors.Join(err, d.Close(), db.Close()))
+	must.Do(tb, errors.Join(err, d.Close(), db.Close()))
 }
 
 // armColumns are the columns of an arm and their values, by its names in JSON.
@@ -136,7 +136,7 @@ func (p past) trouble(tb testing.TB, database string) {
 func (p past) execute(tb testing.TB, database string, statements ...string) {
 	tb.Helper()
 	db, err := openBeside(database, "rw")
-	must(tb, err)
+	must.Do(tb, err)
 	db.SetMaxOpenConns(1) // which has the temporary tables
 	run := func(statement string, args ...any) {
 		if err == nil {
@@ -151,7 +151,7 @@ func (p past) execute(tb testing.TB, database string, statements ...string) {
 		run(p.replace(statement))
 	}
 	run("commit")
-	must(tb, errors.Join(err, db.Close()))
+	must.Do(tb, errors.Join(err, db.Close()))
 }
 
 // replace fills the past's figures into a statement.
@@ -283,5 +283,5 @@ func (f bench) recordFire(b *testing.B, categories int) {
 	_, err := d.RecordFire(b.Context(), store.Firing{Fire: fleet.Fire{
 		At: time.Now(), Seed: 1, Workers: 3, Inputs: []byte("{}"), Selection: []byte("{}"), Due: due,
 	}})
-	must(b, errors.Join(err, d.Close()))
+	must.Do(b, errors.Join(err, d.Close()))
 }

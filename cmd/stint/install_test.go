@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestInstall installs this program, its manual pages and completions where they are
@@ -39,8 +41,7 @@ func TestInstall(t *testing.T) {
 		"share/bash-completion/completions/stint": "bash", "share/zsh/site-functions/_stint": "zsh",
 		"share/fish/vendor_completions.d/stint.fish": "fish",
 	} {
-		want, err := exec.Command(filepath.Join(root, "opt/stint/bin/stint"), "completion", shell).Output()
-		must(t, err)
+		want := must.Get(exec.Command(filepath.Join(root, "opt/stint/bin/stint"), "completion", shell).Output())(t)
 		if got, err := os.ReadFile(filepath.Join(root, "opt/stint", path)); err != nil || string(got) != string(want) {
 			t.Errorf("%s is not what stint completion %s prints (%v)", path, shell, err)
 		}
@@ -53,13 +54,12 @@ func TestInstall(t *testing.T) {
 
 func filesBelow(t *testing.T, root string) (files []string) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			name, _ := filepath.Rel(root, path) // it is below it
 			files = append(files, name)
 		}
 		return err
-	})
-	must(t, err)
+	}))
 	return files
 }

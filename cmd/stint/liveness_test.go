@@ -25,6 +25,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/lane"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -91,7 +92,7 @@ func (s *site) refused(status int, says string, args ...string) {
 func (s *site) byHand(category string) (wait func() int) {
 	s.Helper()
 	cmd := exec.CommandContext(s.Context(), s.binary, "--config", s.path("stint.toml"), "run", "--category", category)
-	must(s, cmd.Start())
+	must.Do(s, cmd.Start())
 	gone := make(chan struct{})
 	go func() { defer close(gone); _ = cmd.Wait() }()
 	s.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
@@ -111,14 +112,12 @@ var holder = regexp.MustCompile(`pid (\d+)`)
 // supervisor is the process that holds a lane.
 func (s *site) supervisor(lane string) int {
 	s.Helper()
-	text, err := os.ReadFile(s.path("state/locks/" + lane + ".lock"))
-	must(s, err)
+	text := must.Get(os.ReadFile(s.path("state/locks/" + lane + ".lock")))(s)
 	match := holder.FindSubmatch(text)
 	if match == nil {
 		s.Fatalf("no process in the lock of %s: %q", lane, text)
 	}
-	pid, err := strconv.Atoi(string(match[1]))
-	must(s, err)
+	pid := must.Get(strconv.Atoi(string(match[1])))(s)
 	return pid
 }
 
@@ -149,8 +148,7 @@ func (s *site) outside(pid int) int {
 	if found, known := s.boxed[pid]; known {
 		return found
 	}
-	folders, err := filepath.Glob("/proc/[0-9]*")
-	must(s, err)
+	folders := must.Get(filepath.Glob("/proc/[0-9]*"))(s)
 	for _, folder := range folders {
 		environment, _ := os.ReadFile(folder + "/environ") // of one that has ended meanwhile there is none
 		state, _ := os.ReadFile(folder + "/status")
@@ -288,7 +286,7 @@ func (s *site) checkFreed(how string) {
 		}
 	}
 	s.refused(0, "free work-code", "claim", "check", "work-code")
-	must(s, os.Remove(s.path("at.code")))
+	must.Do(s, os.Remove(s.path("at.code")))
 	dead := st.Running[0].Run
 	_, out := s.try("fanout", "--exec")
 	if n := strings.Count(out, "run abandoned"); n != 1 || !strings.Contains(out, "spawned=1") {
@@ -333,8 +331,7 @@ func TestStoppedSupervisor(t *testing.T) {
 			wait := s.byHand("code")
 			s.atWork("code")
 			pid := s.supervisor("code.1")
-			stopped, err := os.FindProcess(pid)
-			must(t, err)
+			stopped := must.Get(os.FindProcess(pid))(t)
 			s.signal(pid, syscall.SIGSTOP)
 			t.Cleanup(func() { _ = stopped.Signal(syscall.SIGCONT) })
 			if done {
@@ -368,8 +365,7 @@ func TestStoppedSupervisor(t *testing.T) {
 // configure adds to a table of the config.
 func (s *site) configure(table, text string) {
 	s.Helper()
-	config, err := os.ReadFile(s.path("stint.toml"))
-	must(s, err)
+	config := must.Get(os.ReadFile(s.path("stint.toml")))(s)
 	s.write("stint.toml", strings.Replace(string(config), table+"\n", table+"\n"+text, 1), 0o644)
 }
 
@@ -384,7 +380,7 @@ func TestSessionOfWhichNothingIsLeft(t *testing.T) {
 	s.signal(s.supervisor("code.1"), syscall.SIGKILL)
 	s.open("code", 1)
 	s.eventually("no session alive", func(st status) bool { return len(st.Running) == 1 && st.Running[0].State == "crashed" })
-	must(t, os.RemoveAll(s.path("state/runs/"+st.Running[0].Run)))
+	must.Do(t, os.RemoveAll(s.path("state/runs/"+st.Running[0].Run)))
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
 	s.eventually("the claim free", func(status) bool {
 		got, _ := s.try("claim", "check", "work-code")
@@ -436,7 +432,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 	s.Helper()
 	state := s.path("state")
 	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults()})
-	must(s, err)
+	must.Do(s, err)
 	s.Cleanup(func() { _ = db.Close() })
 	for i := range n {
 		r := fleet.Run{ID: fleet.NewRunID(time.Now(), uint32(i)), Category: "code", Agent: "fake", CreatedAt: time.Now()}
@@ -449,7 +445,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
 			})
 		}
-		must(s, err)
+		must.Do(s, err)
 	}
 	return db
 }
@@ -457,8 +453,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 // abandoned counts the runs that are closed as abandoned.
 func (s *site) abandoned(db *sqlite.DB) (n int) {
 	s.Helper()
-	runs, err := db.LastRuns(s.Context(), store.RunQuery{Limit: 1000})
-	must(s, err)
+	runs := must.Get(db.LastRuns(s.Context(), store.RunQuery{Limit: 1000}))(s)
 	for _, r := range runs {
 		if r.Verdict.Outcome == fleet.Abandoned {
 			n++
@@ -475,15 +470,13 @@ func TestReapKilledHalfWay(t *testing.T) {
 	db := s.corpses(all)
 	// It writes a line a run, and nobody reads: once the pipe is full, it waits.
 	out, in, err := os.Pipe()
-	must(t, err)
+	must.Do(t, err)
 	defer out.Close()
 	defer in.Close()
-	if _, err := unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(unix.FcntlInt(in.Fd(), unix.F_SETPIPE_SZ, os.Getpagesize()))(t)
 	reaper := exec.CommandContext(t.Context(), s.binary, "--config", s.path("stint.toml"), "reap")
 	reaper.Stderr = in
-	must(t, reaper.Start())
+	must.Do(t, reaper.Start())
 	s.eventually("some runs closed", func(status) bool { return s.abandoned(db) >= 5 })
 	s.signal(reaper.Process.Pid, syscall.SIGKILL)
 	_ = reaper.Wait() // it was killed
@@ -620,13 +613,12 @@ func TestForgottenUnit(t *testing.T) {
 		cmd := exec.CommandContext(s.Context(), "systemd-run", "--user", "--scope", "--quiet", "--property=Delegate=yes",
 			"sh", "-c", forgottenUnit, unit, s.binary, "--config", s.path("stint.toml"), "run", "--category", "code")
 		cmd.Stderr = t.Output()
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		gone := make(chan struct{})
 		go func() { defer close(gone); _ = cmd.Wait() }()
 		t.Cleanup(func() { _ = cmd.Process.Kill(); <-gone })
 	})
-	left, err := os.FindProcess(pid) // a handle on this process: its number may be another's by the end of the test
-	must(t, err)
+	left := must.Get(os.FindProcess(pid))(t) // a handle on this process: its number may be another's by the end of the test
 	t.Cleanup(func() { _ = left.Kill() })
 	s.sql("update runs set unit = '" + unit + "'")
 	s.refused(4, "DENIED", "claim", "work-code", "--holder", "another")
@@ -640,8 +632,7 @@ func TestForgottenUnit(t *testing.T) {
 // sql changes the record behind the program's back, and returns what keeps it open.
 func (s *site) sql(statement string) *sql.DB {
 	s.Helper()
-	db, err := sql.Open("sqlite3", "file:"+s.path("state/stint.db")+"?_busy_timeout=10000")
-	must(s, err)
+	db := must.Get(sql.Open("sqlite3", "file:"+s.path("state/stint.db")+"?_busy_timeout=10000"))(s)
 	db.SetMaxOpenConns(1)
 	s.Cleanup(func() { _ = db.Close() })
 	if _, err := db.ExecContext(s.Context(), statement); err != nil {
@@ -672,7 +663,7 @@ func TestStoreLockedAtTheEnd(t *testing.T) {
 				wait()
 				s.refused(4, "held work-code", "claim", "check", "work-code")
 			}
-			must(t, locked.Close())
+			must.Do(t, locked.Close())
 			reaped := "reaped=0\n"
 			if killed {
 				reaped = "recorded run " + run + " (code): its end was written down, and is on record now\nreaped=1\n"

@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestReadmeSession pastes the README's session into a shell, as a newcomer would,
@@ -55,8 +57,7 @@ func TestReadmeSession(t *testing.T) {
 // readmeBlock is the README's block of code that begins so.
 func readmeBlock(t *testing.T, begin string) string {
 	t.Helper()
-	readme, err := os.ReadFile("../../README.md")
-	must(t, err)
+	readme := must.Get(os.ReadFile("../../README.md"))(t)
 	_, rest, found := strings.Cut(string(readme), begin)
 	block, _, closed := strings.Cut(rest, "\n```\n")
 	if !found || !closed {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // shellSetup lets a line be looked at as bash has taken it apart.
@@ -86,11 +88,9 @@ func startBash(t *testing.T, dir string) *terminal {
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "HOME="+dir, "STINT_CONFIG=", "TERM=dumb", "LC_ALL=C.UTF-8", "INPUTRC=/dev/null", "HISTFILE=", "PS1=$ ")
 	cmd.WaitDelay = 5 * time.Second
-	keys, err := cmd.StdinPipe()
-	must(t, err)
-	screen, err := cmd.StdoutPipe()
-	must(t, err)
-	must(t, cmd.Start())
+	keys := must.Get(cmd.StdinPipe())(t)
+	screen := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = cmd.Wait() // killed
@@ -136,22 +136,13 @@ func (b *terminal) until(mark string) string {
 // write writes a file, and makes the folders above it.
 func write(tb testing.TB, path, text string, mode os.FileMode) {
 	tb.Helper()
-	must(tb, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(tb, os.WriteFile(path, []byte(text), mode))
+	must.Do(tb, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(tb, os.WriteFile(path, []byte(text), mode))
 }
 
 // extend adds to a file.
 func extend(tb testing.TB, path, text string) {
 	tb.Helper()
-	before, err := os.ReadFile(path)
-	must(tb, err)
+	before := must.Get(os.ReadFile(path))(tb)
 	write(tb, path, string(before)+text, 0o600)
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

@@ -17,6 +17,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store/sqlite"
@@ -77,17 +78,17 @@ func (s *soak) checkArms() {
 	s.Helper()
 	ctx := context.WithoutCancel(s.Context())
 	c, err := config.Load(filepath.Join(s.dir, "stint.toml"), config.Options{})
-	must(s, err)
+	must.Do(s, err)
 	settings := c.Selector.Settings
 	db, err := sqlite.Open(ctx, sqlite.Options{Dir: s.state, Fleet: fleet.Name(s.fleet), Workspace: s.work, Now: time.Now, Settings: settings})
-	must(s, err)
+	must.Do(s, err)
 	defer func() { _ = db.Close() }()
 	snapshot, err := db.Snapshot(ctx)
-	must(s, err)
+	must.Do(s, err)
 	runs, err := db.RunsSince(ctx, time.Unix(0, 0))
-	must(s, err)
+	must.Do(s, err)
 	fires, err := db.FiresSince(ctx, time.Unix(0, 0))
-	must(s, err)
+	must.Do(s, err)
 	want := recount(s, settings, fires, runs)
 	for category, arm := range snapshot.Arms {
 		got := arm.Arm
@@ -133,8 +134,7 @@ func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet
 	}
 	debit()
 	for _, f := range fires {
-		in, err := replay.Read(f)
-		must(s, err)
+		in := must.Get(replay.Read(f))(s)
 		ranked := selector.Rank(in)
 		if !ranked.Moves() {
 			continue

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
@@ -136,8 +137,7 @@ func newSoak(t *testing.T) *soak {
 		}
 	}
 	s.budget = max(2, int(s.length/(10*time.Second)))
-	agent, err := exec.LookPath("fakeagent")
-	must(t, err)
+	agent := must.Get(exec.LookPath("fakeagent"))(t)
 	s.write("stint.toml", fmt.Sprintf(soakConfig, s.fleet, s.state, agent, s.budget))
 	s.plant()
 	t.Cleanup(s.stopAll)

@@ -10,9 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/cli"
+	"stint/internal/must"
 	"stint/internal/systemd"
 )
 
@@ -64,13 +63,11 @@ type exit struct{ command, status string }
 // the scripts.
 func observedStatuses(t *testing.T, commands map[string][]string) map[exit]string {
 	t.Helper()
-	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
-	must(t, err)
+	scripts := must.Get(filepath.Glob("../../testdata/script/*.txtar"))(t)
 	expected := regexp.MustCompile(`(?m)^exits (\d+) (?:sh -c '(?:echo \w+ \| script -qec ")?)?(?:crash)?stint ([a-z][^'\n]*)`)
 	observed := map[exit]string{}
 	for _, path := range scripts {
-		text, err := os.ReadFile(path)
-		must(t, err)
+		text := must.Get(os.ReadFile(path))(t)
 		for _, m := range expected.FindAllStringSubmatch(string(text), -1) {
 			if strings.ContainsAny(m[2], "|;&") {
 				continue // The status is that of another command, or of several.
@@ -98,8 +95,7 @@ func TestUnitExitStatuses(t *testing.T) {
 	t.Parallel()
 	table := map[int]string{}
 	for _, row := range statusTable(t, output(t, "help", "exit-status")) {
-		status, err := strconv.Atoi(row.Status)
-		must(t, err)
+		status := must.Get(strconv.Atoi(row.Status))(t)
 		table[status] = row.Meaning
 	}
 	quiet := regexp.MustCompile(`^(nothing to do|denied|busy|terminated)\b`)
@@ -110,11 +106,8 @@ func TestUnitExitStatuses(t *testing.T) {
 		}
 	}
 	slices.Sort(want)
-	if diff := cmp.Diff(systemd.SuccessExitStatuses(), want); diff != "" {
-		t.Errorf("worker (-got +want):\n%s", diff)
-	}
-	service, err := os.ReadFile("../../systemd/stint@.service")
-	must(t, err)
+	must.Equal(t, "worker", systemd.SuccessExitStatuses(), want)
+	service := must.Get(os.ReadFile("../../systemd/stint@.service"))(t)
 	got := regexp.MustCompile(`(?m)^SuccessExitStatus=(.*)$`).FindStringSubmatch(string(service))
 	if len(got) != 2 || got[1] != "3" || !strings.HasPrefix(table[3], "nothing to do") {
 		t.Errorf("stint@.service: SuccessExitStatus %q, want the status of nothing to do alone", got)

@@ -28,6 +28,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/host"
+	"stint/internal/must"
 	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
 	"stint/internal/store/storetest"
@@ -146,17 +147,13 @@ func newHostsStorm(t *testing.T) *hostsStorm {
 	}
 	start := pgtest.New
 	for range size.servers { // each repeats the one before
-		c, err := start()
-		must(t, err)
+		c := must.Get(start())(t)
 		s.closes(c.Remove)
 		if s.cluster == nil {
 			s.cluster = c
-			if _, err := postgres.Migrate(t.Context(), postgres.Options{DSN: c.DSN(), Fleet: "storm", Settings: bandit.Defaults()}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(postgres.Migrate(t.Context(), postgres.Options{DSN: c.DSN(), Fleet: "storm", Settings: bandit.Defaults()}))(t)
 		}
-		p, err := c.Pooler(4)
-		must(t, err)
+		p := must.Get(c.Pooler(4))(t)
 		s.closes(p.Close)
 		s.servers, s.poolers, start = append(s.servers, c), append(s.poolers, p), c.Standby
 	}
@@ -186,8 +183,7 @@ func (s *hostsStorm) host(i int) {
 		if i == 1 {
 			behind = s.poolers[n].Dir
 		}
-		way, err := pgtest.Between(context.WithoutCancel(s.Context()), behind)
-		must(s, err)
+		way := must.Get(pgtest.Between(context.WithoutCancel(s.Context()), behind))(s)
 		s.closes(way.Close)
 		chance := rand.New(rand.NewPCG(7, uint64(10*i+n)))
 		way.Fate = func(int, []byte) pgtest.Fate { // nobody else asks: the proxy has its lock
@@ -223,7 +219,7 @@ lanes = %d
 most_sessions = 0
 `, strings.Join(addresses, ","), filepath.Join(home, "state"), filepath.Join(s.dir, "beats"), s.size.ttl, min(99, s.size.hosts*s.size.workers)) // workers without a lane end as busy
 	path := filepath.Join(home, "stint.toml")
-	must(s, errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...))
+	must.Do(s, errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...))
 	s.configs = append(s.configs, path)
 }
 
@@ -564,8 +560,7 @@ func (s *hostsStorm) check() {
 		}
 		epochs[at] = r.Run
 	}
-	said, err := filepath.Glob(filepath.Join(s.dir, "beats", "said.*"))
-	must(s, err)
+	said := must.Get(filepath.Glob(filepath.Join(s.dir, "beats", "said.*")))(s)
 	gone := 0
 	for _, path := range said {
 		run := strings.TrimPrefix(filepath.Base(path), "said.")
@@ -628,12 +623,10 @@ type atWork struct {
 // its supervisor goes on: up to then it counts until it was stopped.
 func (s *hostsStorm) beats() (list []atWork) {
 	s.Helper()
-	files, err := filepath.Glob(filepath.Join(s.dir, "beats", "*.*.*.*"))
-	must(s, err)
+	files := must.Get(filepath.Glob(filepath.Join(s.dir, "beats", "*.*.*.*")))(s)
 	for _, path := range files {
 		parts := strings.Split(filepath.Base(path), ".")
-		text, err := os.ReadFile(path)
-		must(s, err)
+		text := must.Get(os.ReadFile(path))(s)
 		w := atWork{task: parts[0], run: parts[1]}
 		stopped, was := s.frozen.Load(w.run)
 		for line := range strings.Lines(string(text)) {

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strconv"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // opening is one process that waits at the gate.
@@ -29,14 +31,14 @@ func openTogether(t *testing.T) {
 	t.Helper()
 	s := newStorm(t, 1)
 	gate, open, err := os.Pipe()
-	must(t, err)
+	must.Do(t, err)
 	var list [12]opening
 	for i := range list {
 		o := &list[i]
 		o.Cmd = exec.CommandContext(t.Context(), "crashstint", "--config", s.configs[0], "claim", "k", "--json", "--holder", "p"+strconv.Itoa(i))
 		o.Env = append(os.Environ(), crashGate+"=3")
 		o.ExtraFiles, o.Stdout, o.Stderr = []*os.File{gate}, &o.stdout, &o.stderr
-		must(t, o.Start())
+		must.Do(t, o.Start())
 	}
 	_ = gate.Close()
 	_ = open.Close()

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 	"stint/internal/store/storetest"
 )
@@ -107,7 +108,7 @@ func newRoomStorm(t *testing.T) *roomStorm {
 	state := filepath.Join(s.dir, "state")
 	storetest.Keep(t, state)
 	t.Cleanup(func() { endProcesses(s.dir + "/") })
-	must(t, os.WriteFile(filepath.Join(s.dir, "stint.toml"), fmt.Appendf(nil, roomConfig, state, s.size.limit), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(s.dir, "stint.toml"), fmt.Appendf(nil, roomConfig, state, s.size.limit), 0o600))
 	s.git("init", "-q", "-b", "main")
 	s.git("config", "user.name", "storm")
 	s.git("config", "user.email", "storm@example.org")

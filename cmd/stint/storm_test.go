@@ -20,6 +20,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"stint/internal/must"
 	"stint/internal/store/storetest"
 )
 
@@ -67,7 +68,7 @@ func newStorm(t *testing.T, keys int) *storm {
 		history: map[string][]porcupine.Operation{}, answers: map[string]int{},
 	}
 	config := fmt.Sprintf("fleet = \"storm\"\nstate = %q\n[agent.a]\ncommand = [\"true\"]\n[category.code]\n", filepath.Join(dir, "state"))
-	must(t, os.WriteFile(s.configs[0], []byte(config), 0o600))
+	must.Do(t, os.WriteFile(s.configs[0], []byte(config), 0o600))
 	return s
 }
 

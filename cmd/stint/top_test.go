@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // talker is an agent that prints each line that it is given, until it is stopped.
@@ -94,8 +96,7 @@ func (t *pane) asBefore(modes string) {
 func (t *pane) modes() string {
 	t.Helper()
 	tty := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_tty}"))
-	out, err := exec.Command("stty", "-F", tty, "-g").Output()
-	must(t, err)
+	out := must.Get(exec.Command("stty", "-F", tty, "-g").Output())(t)
 	return string(out)
 }
 
@@ -110,8 +111,7 @@ func (t *pane) top() {
 func (t *pane) process() int {
 	t.Helper()
 	shell := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_pid}"))
-	children, err := os.ReadFile("/proc/" + shell + "/task/" + shell + "/children")
-	must(t, err)
+	children := must.Get(os.ReadFile("/proc/" + shell + "/task/" + shell + "/children"))(t)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(children)))
 	if err != nil {
 		t.Fatalf("children of the shell: %q", children)

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/box"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // places are those of a session in the workspace, or in a worktree of its own.
@@ -30,16 +31,12 @@ func TestForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	b := box.For(fleet.BoxWorkspace, places(false))
 	want := []string{"/h/.claude", "/s/cache", "/s/runs/r/out", "/srv/cache", "/w", "/w/.git"}
-	if diff := cmp.Diff(b.Write, want); diff != "" {
-		t.Errorf("write (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "write", b.Write, want)
 	want = []string{
 		"/h/.claude/settings.json", "/w/.git/config", "/w/.git/config.worktree", "/w/.git/hooks", "/w/.git/info", "/w/.git/modules",
 		"/w/.git/worktrees", "/w/prompts/code.md", "/w/stint.toml",
 	}
-	if diff := cmp.Diff(b.Fixed, want); diff != "" {
-		t.Errorf("fixed (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "fixed", b.Fixed, want)
 	// Neither the home folder, which is in the PATH, nor a relative one is read as a whole.
 	for path, want := range map[string]bool{
 		"/h": false, "bin": false, "/h/bin": true, "/h/go": true, "/h/.ssh": false, "/h/.codex": false, "/srv/data": true, "/s": false,
@@ -57,16 +54,12 @@ func TestForAWorktree(t *testing.T) {
 	want := []string{
 		"/h/.claude", "/s/cache", "/s/runs/r/out", "/s/worktrees/r", "/srv/cache", "/w/.git/logs", "/w/.git/objects", "/w/.git/refs", "/w/.git/worktrees/r",
 	}
-	if diff := cmp.Diff(b.Write, want); diff != "" {
-		t.Errorf("write (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "write", b.Write, want)
 	want = []string{
 		"/h/.claude/settings.json", "/s/worktrees/r/.git",
 		"/w/.git/worktrees/r/commondir", "/w/.git/worktrees/r/config.worktree", "/w/.git/worktrees/r/gitdir",
 	}
-	if diff := cmp.Diff(b.Fixed, want); diff != "" {
-		t.Errorf("fixed (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "fixed", b.Fixed, want)
 	if !slices.Contains(b.Read, "/w/.git") || slices.Contains(b.Read, "/w") {
 		t.Errorf("reads %q, want git's data of the workspace, and not the workspace", b.Read)
 	}
@@ -199,9 +192,7 @@ func TestMissing(t *testing.T) {
 	} {
 		b := fleet.Box{Profile: fleet.BoxWorkspace, Layers: fleet.BoxLayers{Landlock: 7, Namespaces: "bwrap"}}
 		test.change(&b)
-		if diff := cmp.Diff(box.Missing(b), test.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		must.Equal(t, name, box.Missing(b), test.want)
 		// Every wall that is not missing is promised, and tried.
 		for _, w := range box.Promised(b) {
 			if slices.Contains(box.Missing(b), "an agent can "+string(w)) {

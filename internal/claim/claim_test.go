@@ -10,11 +10,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/claim"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
@@ -44,9 +44,7 @@ func newDesk(t *testing.T) *desk {
 	if err == nil {
 		err = d.db.AddRun(t.Context(), fleet.Run{ID: session, Category: "code", Agent: "fake", CreatedAt: d.now})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() {
 		if err := d.db.Close(); err != nil {
 			t.Error(err)
@@ -107,10 +105,7 @@ func TestDeskDecides(t *testing.T) {
 				t.Fatalf("first take: %s", grant)
 			}
 			d.now, d.lives = d.now.Add(tt.later), tt.lives
-			held, err := d.db.List(t.Context(), store.Listing{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			held := must.Get(d.db.List(t.Context(), store.Listing{}))(t)
 			if got := len(d.Held(t.Context(), held)) == 0; got != tt.granted {
 				t.Errorf("said to be free: %t, want %t", got, tt.granted)
 			}
@@ -122,9 +117,7 @@ func TestDeskDecides(t *testing.T) {
 			if tt.granted {
 				want = fleet.Claim{Key: "fix", Holder: "bob", Epoch: 2}
 			}
-			if diff := cmp.Diff(fleet.Claim{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch}, want); diff != "" {
-				t.Errorf("claim (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "claim", fleet.Claim{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch}, want)
 		})
 	}
 }
@@ -195,9 +188,7 @@ func TestTakeForRun(t *testing.T) {
 			d := newDesk(t)
 			d.lives = tt.lives
 			const next = fleet.RunID("01kt1gw6g0000002")
-			if err := d.db.AddRun(t.Context(), fleet.Run{ID: next, Category: "code", Agent: "fake", CreatedAt: d.now}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, d.db.AddRun(t.Context(), fleet.Run{ID: next, Category: "code", Agent: "fake", CreatedAt: d.now}))
 			take := func(run fleet.RunID, agents ...fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
 				return d.TakeForRun(t.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: "fix", Holder: run.Holder(), TTL: ttl}, Run: run}, agents)
 			}
@@ -392,17 +383,12 @@ func TestHeartbeatAcrossClockSteps(t *testing.T) {
 		t.Run(step.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var offset atomic.Int64
-				db, err := sqlite.Open(t.Context(), sqlite.Options{
+				db := must.Get(sqlite.Open(t.Context(), sqlite.Options{
 					Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: func() time.Time { return clock().Add(time.Duration(offset.Load())) },
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				defer closeStore(t, db)
 				_, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: session.Holder(), Renews: true, TTL: ttl})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, err)
 				ctx, kept := keep(t, db, store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch, Kept: true})
 				defer kept.Stop()
 				wait(ttl/2 + time.Second)

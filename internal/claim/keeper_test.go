@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/claim"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -27,10 +28,7 @@ func wait(d time.Duration) { <-time.After(d) }
 // open is a real store on the bubble's clock, with one claim granted.
 func open(t *testing.T) (*sqlite.DB, store.Hold) {
 	t.Helper()
-	db, err := sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(sqlite.Open(t.Context(), sqlite.Options{Dir: t.TempDir(), Fleet: "bob", Workspace: "/w", Now: clock}))(t)
 	grant, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "a", Renews: true, TTL: ttl})
 	if err != nil || grant != fleet.Granted {
 		t.Fatalf("take: %s, %v", grant, err)
@@ -133,9 +131,7 @@ func TestTakenClaimEndsTheWork(t *testing.T) {
 		defer closeStore(t, db)
 		ctx, kept := keep(t, db, h)
 		defer kept.Stop()
-		if _, err := db.Release(t.Context(), h, fleet.EndingReleased, ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(db.Release(t.Context(), h, fleet.EndingReleased, ""))(t)
 		if _, c, err := db.Take(t.Context(), store.TakeRequest{Key: "fix", Holder: "b", TTL: ttl}); err != nil || c.Epoch != 2 {
 			t.Fatalf("take by another: epoch %d, %v", c.Epoch, err)
 		}

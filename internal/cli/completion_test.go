@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
+
+	"stint/internal/must"
 )
 
 func TestArgumentKinds(t *testing.T) {
@@ -22,9 +24,7 @@ func TestArgumentKinds(t *testing.T) {
 		"simulate SCENARIO.toml":               {"SCENARIO.toml"},
 		"why (TASK | CATEGORY | FIRE) [--now]": {"TASK", "CATEGORY", "FIRE"},
 	} {
-		if diff := cmp.Diff(argumentKinds(use), want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", use, diff)
-		}
+		must.Equal(t, use, argumentKinds(use), want)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/systemd"
 )
 
@@ -20,14 +21,10 @@ import (
 func stream(t *testing.T) (read, write *os.File, name string) {
 	t.Helper()
 	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	t.Cleanup(func() { read.Close(); write.Close() })
 	var s syscall.Stat_t
-	if err := syscall.Fstat(int(write.Fd()), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Fstat(int(write.Fd()), &s))
 	return read, write, fmt.Sprintf("%d:%d", s.Dev, s.Ino)
 }
 
@@ -108,10 +105,7 @@ func TestFailureInJournal(t *testing.T) {
 		Getenv: func(key string) string { return map[string]string{"JOURNAL_STREAM": name}[key] },
 	})
 	write.Close()
-	got, err := io.ReadAll(read)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(io.ReadAll(read))(t)
 	if status != statusUsage || status2 != statusUsage {
 		t.Errorf("got statuses %d and %d, want %d", status, status2, statusUsage)
 	}

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 func simulation(t *testing.T, text string) (*app, *bytes.Buffer, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scenario.toml")
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	out := &bytes.Buffer{}
 	return &app{Surroundings: Surroundings{Stdout: out, Stderr: &bytes.Buffer{}, Random: func() uint64 { return 11 }}}, out, path
 }
@@ -37,9 +37,7 @@ func TestSimulateStopsAtSignal(t *testing.T) {
 func TestSimulateTakesItsSeedByChance(t *testing.T) {
 	t.Parallel()
 	a, out, path := simulation(t, "fires = 10\n[category.code]\nmean = 0.5\n")
-	if err := a.runSimulate(t.Context(), path, simulateOptions{runs: 2, policies: []string{"random", "random"}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.runSimulate(t.Context(), path, simulateOptions{runs: 2, policies: []string{"random", "random"}}))
 	if got, want := out.String(), "fires=10 runs=2 seed=11; ± is half of the 95 % interval\n"; !strings.HasSuffix(got, want) || strings.Count(got, "random") != 1 {
 		t.Errorf("got\n%s\nwant one line for random, and %q at the end", got, want)
 	}
@@ -78,9 +76,7 @@ func TestSimulatePrintsWhatItCannotDraw(t *testing.T) {
 	t.Parallel()
 	a, _, path := simulation(t, "fires = 10\n[category.code]\nmean = 0.5\n")
 	folder := filepath.Join(t.TempDir(), "plots")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(folder, 0o700))
 	out := &vanishing{folder: folder}
 	a.Stdout = out
 	plot := filepath.Join(folder, "plot.svg")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"stint/internal/must"
 	"stint/internal/top"
 	"stint/internal/transcript"
 )
@@ -23,9 +24,7 @@ func TestReadLogEnd(t *testing.T) {
 	}
 	line := strings.Repeat("x", 999) + "\n"
 	for _, lines := range []int{1, 1000} {
-		if err := os.WriteFile(path, []byte(strings.Repeat(line, lines)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Repeat(line, lines)), 0o600))
 		got, err := readLogEnd(path, transcript.Text)
 		if err != nil || got.Size != int64(lines*len(line)) {
 			t.Errorf("%d lines: size %d, %v; want %d", lines, got.Size, err, lines*len(line))
@@ -41,9 +40,7 @@ func TestReadLogEndOfJSON(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	const line = `{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}` + "\n"
-	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(line), 0o600))
 	want := top.Log{Text: "Done.\n", Read: int64(len(line)), Size: int64(len(line))}
 	if got, err := readLogEnd(path, transcript.Claude); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
@@ -74,9 +71,7 @@ func TestUnwritable(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if got := unwritable(filepath.Join(file, "state")); !strings.Contains(got, "not a directory") {
 		t.Errorf("below a file: %q, want that it is not a directory", got)
 	}

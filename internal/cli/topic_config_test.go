@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
+	"stint/internal/must"
 	"stint/internal/tomlfile"
 )
 
@@ -40,9 +41,7 @@ command = ["/bin/true"]
 func TestConfigTopic(t *testing.T) {
 	t.Parallel()
 	c, err := config.Parse("stint.toml", []byte(everyTable), config.Options{Getenv: func(string) string { return "" }, Host: func(string) string { return "this" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	lists := map[string]string{}
 	for _, v := range c.Values() {
 		path := pathOf(v.Key)
@@ -76,9 +75,7 @@ func TestConfigTopic(t *testing.T) {
 		}
 	}
 	if *update {
-		if err := os.WriteFile("topics/config.md", []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile("topics/config.md", []byte(want), 0o600))
 		return
 	}
 	if topicText(t, "config.md") != want {
@@ -157,10 +154,7 @@ func TestExamplesOfConfiguration(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for _, path := range documents(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for _, m := range regexp.MustCompile("(?m)(?:^\n    \\[.*\n(?:    .*\n|\n    )*|^```toml\n(?:[^`]|\n)*```)").FindAllString(string(text), -1) {
 			found++
 			piece := strings.Trim(strings.ReplaceAll("\n"+m, "\n    ", "\n"), "\n")

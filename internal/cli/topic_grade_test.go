@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"stint/internal/grade"
+	"stint/internal/must"
 )
 
 // TestTopicTellsHowSessionsAreGraded compares its table with the terms there are.
 func TestTopicTellsHowSessionsAreGraded(t *testing.T) {
 	t.Parallel()
-	text, err := topics.ReadFile("topics/agents.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(topics.ReadFile("topics/agents.md"))(t)
 	var rows []string
 	for _, term := range grade.Terms() {
 		value := fmt.Sprint(term.To)

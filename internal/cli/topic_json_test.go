@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "write what the code says into topics/json.md and topics/config.md")
@@ -50,9 +52,7 @@ func TestJSONTopic(t *testing.T) {
 	}
 	want := strings.TrimSuffix(b.String(), "\n")
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(want), 0o600))
 		return
 	}
 	if topicText(t, "json.md") != want {
@@ -67,21 +67,13 @@ func TestJSONTopicNamesCommands(t *testing.T) {
 	_, sections := splitSections(topicText(t, "json.md"))
 	printed := regexp.MustCompile(`(?m)^exits 0 stint (.*--json.*)\n(?:(?:fields|!|stdout).*\n)*json stdout schema (stint/[a-z-]+@\d+)$`)
 	root := newRoot(&app{Surroundings: Process()}, nil)
-	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
+	scripts := must.Get(filepath.Glob("../../testdata/script/*.txtar"))(t)
 	found := 0
 	for _, path := range scripts {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		for _, m := range printed.FindAllStringSubmatch(string(text), -1) {
 			c, _, err := root.Find(strings.Fields(m[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			found++
 			if !strings.Contains(strings.Join(strings.Fields(sections[m[2]]), " "), c.CommandPath()) {
 				t.Errorf("%s: %s prints %s, whose section does not name it", filepath.Base(path), c.CommandPath(), m[2])
@@ -128,18 +120,12 @@ func readTypes(t *testing.T) *types {
 	consts := map[string]string{}
 	var files []*ast.File
 	set := token.NewFileSet()
-	paths, err := filepath.Glob("../*/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	paths := must.Get(filepath.Glob("../*/*.go"))(t)
 	for _, path := range paths {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(set, path, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(parser.ParseFile(set, path, nil, parser.ParseComments))(t)
 		files = append(files, f)
 		for _, d := range f.Decls {
 			d, ok := d.(*ast.GenDecl)

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestTopicsFit holds the help topics to what a terminal and the pages show: a head that
@@ -41,10 +41,7 @@ func TestTopicsFit(t *testing.T) {
 
 func topicText(t *testing.T, name string) string {
 	t.Helper()
-	text, err := topics.ReadFile("topics/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(topics.ReadFile("topics/" + name))(t)
 	return string(text)
 }
 
@@ -53,12 +50,9 @@ func TestRankingTopic(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(strings.Fields(topicText(t, "ranking.md")), " ")
 	s := bandit.Defaults()
-	c, err := config.Parse("stint.toml", config.Sample(config.SampleOptions{Fleet: "f", State: "/state"}), config.Options{
+	c := must.Get(config.Parse("stint.toml", config.Sample(config.SampleOptions{Fleet: "f", State: "/state"}), config.Options{
 		Getenv: func(string) string { return "" },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, want := range []string{
 		fmt.Sprintf("half_life rounds (%v)", s.HalfLife),
 		fmt.Sprintf("less than floor (%v) times", s.Floor),
@@ -80,10 +74,7 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 	root := newRoot(&app{Surroundings: Process()}, nil)
 	named := map[string]bool{}
 	for _, path := range documents(t) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		lines := commandLines(string(text))
 		for _, line := range lines {
 			c, err := commandOf(root, strings.Fields(line))
@@ -191,30 +182,21 @@ func TestTopicTables(t *testing.T) {
 		outcomes = append(outcomes, []string{string(o), strconv.Itoa(outcomeStatus(o, nil))})
 	}
 	text := topicText(t, "exit-status.md")
-	if diff := cmp.Diff(cells(t, text, "status "), statuses); diff != "" {
-		t.Errorf("exit-status.md, statuses (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "exit-status.md, statuses", cells(t, text, "status "), statuses)
 	var got [][]string
 	for _, row := range cells(t, text, "outcome ") {
 		got = append(got, []string{row[0], row[2]})
 	}
-	if diff := cmp.Diff(got, outcomes); diff != "" {
-		t.Errorf("exit-status.md, outcomes (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "exit-status.md, outcomes", got, outcomes)
 	if got := strings.Join(column(cells(t, topicText(t, "lessons.md"), "column "), 0), " "); "LESSON "+strings.ReplaceAll(got, ",", "") != reordered(lessonColumns) {
 		t.Errorf("lessons.md: columns %q, want those of %q", got, lessonColumns)
 	}
-	source, err := os.ReadFile("../engine/environment.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../engine/environment.go"))(t)
 	var variables []string
 	for _, m := range regexp.MustCompile(`"(STINT_[A-Z_]+)="`).FindAllStringSubmatch(string(source), -1) {
 		variables = append(variables, m[1])
 	}
-	if diff := cmp.Diff(column(cells(t, topicText(t, "agents.md"), "variable "), 0), variables); diff != "" {
-		t.Errorf("agents.md, variables (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "agents.md, variables", column(cells(t, topicText(t, "agents.md"), "variable "), 0), variables)
 }
 
 // reordered are the columns of the lessons in the order of the topic's table.

@@ -12,10 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // shell is a command that runs a script, with only what it needs to find programs.
@@ -29,10 +28,7 @@ func shell(t *testing.T, script string) command.Command {
 // output is what the command prints.
 func output(t *testing.T, c command.Command) string {
 	t.Helper()
-	got, err := c.Output(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(c.Output(t.Context()))(t)
 	return string(got)
 }
 
@@ -52,9 +48,7 @@ func TestOutput(t *testing.T) {
 	c.Argv = append(c.Argv, "$HOME %n", "a b", "")
 	c.Env = append(c.Env, "A=1 2", "B=$A")
 	c.Stdin = []byte("in\n")
-	if diff := cmp.Diff(output(t, c), c.Dir+"\nA=1 2\nB=$A\nin\n$HOME %n\na b\n\n"); diff != "" {
-		t.Errorf("output (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "output", output(t, c), c.Dir+"\nA=1 2\nB=$A\nin\n$HOME %n\na b\n\n")
 }
 
 func TestOutputWithoutStdinReadsNothing(t *testing.T) {
@@ -80,9 +74,7 @@ func TestOutputFindsRelativePrograms(t *testing.T) {
 	syscall.ForkLock.RLock() // a child that still had it open for writing would make it busy
 	err := os.WriteFile(script, []byte("#!/bin/sh\necho listed\n"), 0o700)
 	syscall.ForkLock.RUnlock()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	c.Argv = []string{"./list"}
 	if got := output(t, c); got != "listed\n" {
 		t.Errorf("got %q, want the program in its folder", got)
@@ -146,9 +138,7 @@ func TestOutputErrors(t *testing.T) {
 			if at := strings.Index(got, ": yes: "); at >= 0 {
 				got = got[:at] // Its words on the closed pipe depend on the system.
 			}
-			if diff := cmp.Diff(got, test.want); diff != "" {
-				t.Errorf("error (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "error", got, test.want)
 		})
 	}
 }
@@ -195,14 +185,8 @@ func TestOutputEndsItsGroup(t *testing.T) {
 // new parent has yet to collect.
 func wantGone(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(string(text))))(t)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for range 3000 {
@@ -236,9 +220,7 @@ func TestOutputEndsWithItsContext(t *testing.T) {
 			c := shell(t, "echo >ready; exec sleep 300")
 			if begun {
 				ready := filepath.Join(c.Dir, "ready")
-				if err := syscall.Mkfifo(ready, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, syscall.Mkfifo(ready, 0o600))
 				go func() {
 					_, _ = os.ReadFile(ready) // once the command has begun
 					cancel(why)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stint/internal/command"
+	"stint/internal/must"
 )
 
 func TestRunnable(t *testing.T) {
@@ -15,9 +16,7 @@ func TestRunnable(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), mode))
 		return path
 	}
 	write("no-de", "\x7fELF", 0o755)
@@ -70,9 +69,7 @@ func TestRunnable(t *testing.T) {
 func TestRunnableIsNoPipe(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "agent")
-	if err := syscall.Mkfifo(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path, 0o700))
 	if got, err := command.Runnable(path, nil, "/"); got != path || err != nil {
 		t.Errorf("got %q, %v, want what the kernel will refuse", got, err)
 	}
@@ -81,9 +78,7 @@ func TestRunnableIsNoPipe(t *testing.T) {
 func TestRunnableInFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "agent"), []byte("#!/bin/sh\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "agent"), []byte("#!/bin/sh\n"), 0o755))
 	if got, err := command.Runnable("./agent", nil, dir); err != nil || got != filepath.Join(dir, "agent") {
 		t.Errorf("got %q, %v", got, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
+	"stint/internal/must"
 )
 
 func TestFind(t *testing.T) {
@@ -15,10 +16,10 @@ func TestFind(t *testing.T) {
 	work := filepath.Join(root, "work")
 	deep := filepath.Join(work, "a", "b")
 	for _, folder := range []string{deep, filepath.Join(root, "xdg", "stint"), filepath.Join(root, "home", ".config", "stint")} {
-		must(t, os.MkdirAll(folder, 0o700))
+		must.Do(t, os.MkdirAll(folder, 0o700))
 	}
 	for _, path := range []string{"work/stint.toml", "xdg/stint/stint.toml", "home/.config/stint/stint.toml"} {
-		must(t, os.WriteFile(filepath.Join(root, path), nil, 0o600))
+		must.Do(t, os.WriteFile(filepath.Join(root, path), nil, 0o600))
 	}
 	xdg, home := filepath.Join(root, "xdg"), filepath.Join(root, "home")
 	for _, test := range []struct {
@@ -38,8 +39,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := config.Find(test.explicit, test.getenv, test.dir, os.Getuid())
-			must(t, err)
+			got := must.Get(config.Find(test.explicit, test.getenv, test.dir, os.Getuid()))(t)
 			if want := test.want; got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
@@ -63,14 +63,14 @@ func TestFindOfOthers(t *testing.T) {
 	dir := t.TempDir()
 	own, link := filepath.Join(dir, "own"), filepath.Join(dir, "link")
 	for _, folder := range []string{own, link, filepath.Join(dir, "home", ".config", "stint")} {
-		must(t, os.MkdirAll(folder, 0o700))
+		must.Do(t, os.MkdirAll(folder, 0o700))
 		path := filepath.Join(folder, "stint.toml")
 		if folder == link {
-			must(t, os.Symlink(filepath.Join(own, "stint.toml"), path))
+			must.Do(t, os.Symlink(filepath.Join(own, "stint.toml"), path))
 			continue
 		}
-		must(t, os.WriteFile(path, nil, 0o600))
-		must(t, os.Chown(path, os.Getuid()+theirs(), -1))
+		must.Do(t, os.WriteFile(path, nil, 0o600))
+		must.Do(t, os.Chown(path, os.Getuid()+theirs(), -1))
 	}
 	another := os.Getuid() + theirs() + 1
 	for folder, found := range map[string]string{

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // FuzzLoad wants that no file makes Load panic, that each error is one to correct
@@ -25,7 +26,7 @@ func FuzzLoad(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), config.FileName)
 	f.Fuzz(func(t *testing.T, text []byte) {
-		must(t, os.WriteFile(path, text, 0o600))
+		must.Do(t, os.WriteFile(path, text, 0o600))
 		c, err := config.Load(path, config.Options{Getenv: environment("HOME", "/home/me")})
 		if err != nil {
 			if !errors.Is(err, fleet.ErrUsage) || fleet.Hint(err) == "" || !strings.Contains(err.Error(), path) {
@@ -41,7 +42,7 @@ func FuzzLoad(f *testing.F) {
 				t.Errorf("%s: origin %s, position %s", v.Key, v.Origin, c.Position(v.Key))
 			}
 		}
-		must(t, os.WriteFile(path, []byte(asFile(c)), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(asFile(c)), 0o600))
 		if _, err := config.Load(path, config.Options{}); err != nil {
 			t.Errorf("values do not load: %v\n%s", err, asFile(c))
 		}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/pressure"
 )
 
@@ -36,22 +36,16 @@ pass_environment = []
 func TestGates(t *testing.T) {
 	t.Parallel()
 	c := load(t, gates)
-	if diff := cmp.Diff(c.Fanout.Limits, pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20}); diff != "" {
-		t.Errorf("limits (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "limits", c.Fanout.Limits, pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20})
 	wip := config.WIP{
 		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2, Timeout: 5 * time.Second, PassEnvironment: []string{"PATH", "GH_TOKEN"},
 	}
-	if diff := cmp.Diff(c.Categories["code"].WIP, wip); diff != "" {
-		t.Errorf("work in progress (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "work in progress", c.Categories["code"].WIP, wip)
 	notice := config.Notice{
 		Command: []string{"tell", "me"}, Webhook: "https://example.org/hook",
 		Events: []fleet.Event{fleet.EventQuota, fleet.EventFailed}, Timeout: 3 * time.Second,
 	}
-	if diff := cmp.Diff(c.Notice, notice); diff != "" {
-		t.Errorf("notice (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "notice", c.Notice, notice)
 }
 
 // noNotice and noWIP are what a file that says nothing of them means.
@@ -68,15 +62,9 @@ func noWIP() config.WIP {
 func TestGatesDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, least)
-	if diff := cmp.Diff(c.Fanout.Limits, pressure.Defaults()); diff != "" {
-		t.Errorf("limits (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(c.Categories["code"].WIP, noWIP()); diff != "" {
-		t.Errorf("work in progress (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(c.Notice, noNotice()); diff != "" {
-		t.Errorf("notice (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "limits", c.Fanout.Limits, pressure.Defaults())
+	must.Equal(t, "work in progress", c.Categories["code"].WIP, noWIP())
+	must.Equal(t, "notice", c.Notice, noNotice())
 }
 
 func TestGatesAreTheWholeConfig(t *testing.T) {
@@ -90,9 +78,7 @@ func TestGatesAreTheWholeConfig(t *testing.T) {
 			want := load(t, text)
 			got := load(t, strings.ReplaceAll(asFile(want), want.Workspace, "/work"))
 			ignored := cmpopts.IgnoreFields(config.Config{}, "Path", "Workspace", "Tasks.Dir", "Lessons.Dir")
-			if diff := cmp.Diff(got, want, plain, ignored, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("read back (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "read back", got, want, plain, ignored, cmpopts.EquateEmpty())
 		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // hosts has a section for a machine with little, and one for a machine with more.
@@ -113,8 +114,7 @@ func TestHostSections(t *testing.T) {
 			if test.name == "by its identity, in a folder of its own" {
 				text += "[host.gpu-7]\nstate = \"/srv/bob\"\n"
 			}
-			c, err := on(t, text, test.hostname, test.named)
-			must(t, err)
+			c := must.Get(on(t, text, test.hostname, test.named))(t)
 			if diff := cmp.Diff(own(c), test.want); diff != "" {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
@@ -129,13 +129,11 @@ func TestHostSections(t *testing.T) {
 // has a number of its own.
 func TestHostHasThePool(t *testing.T) {
 	t.Parallel()
-	c, err := on(t, hosts+"[pool.autonomous]\nworkers = 7\nslots = 9\n", "cpu-1", nil)
-	must(t, err)
+	c := must.Get(on(t, hosts+"[pool.autonomous]\nworkers = 7\nslots = 9\n", "cpu-1", nil))(t)
 	if got, want := c.Pools[config.DefaultPool], (config.Pool{Workers: 1, Slots: 9}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	c, err = on(t, hosts+"[host.gpu-3]\nworkers = 50\n", "gpu-3", nil)
-	must(t, err)
+	c = must.Get(on(t, hosts+"[host.gpu-3]\nworkers = 50\n", "gpu-3", nil))(t)
 	if w := c.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Pos, ":32:1") || !strings.Contains(w[0].Text, "workers (50) is above slots (6)") {
 		t.Errorf("got warnings %v", w)
 	}
@@ -144,8 +142,7 @@ func TestHostHasThePool(t *testing.T) {
 // TestHostValues shows what holds, and where it comes from.
 func TestHostValues(t *testing.T) {
 	t.Parallel()
-	want, err := on(t, hosts, "big.example.org", nil)
-	must(t, err)
+	want := must.Get(on(t, hosts, "big.example.org", nil))(t)
 	var lines []string
 	for _, v := range want.Values() {
 		if strings.Contains(v.Key, "host.") || v.Key == "state" || strings.HasSuffix(v.Key, ".slots") || v.Key == "fanout.workers" {
@@ -167,12 +164,9 @@ func TestHostValues(t *testing.T) {
 	}); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	must(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
-	got, err := config.Load(want.Path, config.Options{Host: func(string) string { return "big.example.org" }})
-	must(t, err)
-	if diff := cmp.Diff(got, want, plain, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("read back (-got +want):\n%s", diff)
-	}
+	must.Do(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
+	got := must.Get(config.Load(want.Path, config.Options{Host: func(string) string { return "big.example.org" }}))(t)
+	must.Equal(t, "read back", got, want, plain, cmpopts.EquateEmpty())
 }
 
 func TestLoadRefusesHosts(t *testing.T) {
@@ -215,7 +209,5 @@ func TestLabelThatNoHostHas(t *testing.T) {
 	for _, p := range c.Warnings() {
 		got = append(got, strings.TrimPrefix(p.Pos, filepath.Dir(c.Path)+"/")+": "+p.Text)
 	}
-	if diff := cmp.Diff(got, []string{"stint.toml:11:19: category.heavy.hosts[1]: no host has the label bog"}); diff != "" {
-		t.Errorf("warnings (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "warnings", got, []string{"stint.toml:11:19: category.heavy.hosts[1]: no host has the label bog"})
 }

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/pressure"
 )
 
@@ -32,7 +32,7 @@ command = ["claude", "-p"]
 func write(t testing.TB, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), config.FileName)
-	must(t, os.WriteFile(path, []byte(text), 0o600))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -100,9 +100,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
-	if diff := cmp.Diff(got, want, plain); diff != "" {
-		t.Errorf("defaults (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "defaults", got, want, plain)
 }
 
 // full says something other than the default everywhere.
@@ -262,12 +260,8 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			},
 		},
 	}
-	if diff := cmp.Diff(got, want, plain); diff != "" {
-		t.Errorf("config (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(got.CategoryNames(), []fleet.Category{"cleanup", "code"}); diff != "" {
-		t.Errorf("category names (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "config", got, want, plain)
+	must.Equal(t, "category names", got.CategoryNames(), []fleet.Category{"cleanup", "code"})
 }
 
 func TestLoadTakesOtherEditorsFiles(t *testing.T) {
@@ -301,17 +295,13 @@ parallel = false
 	if got, want := c.Tasks.DefaultCategory, fleet.Category("zeta"); got != want {
 		t.Errorf("default category: got %q, want the first in the file, %q", got, want)
 	}
-	if diff := cmp.Diff(c.Fanout.Allow, []fleet.Category{"alpha", "zeta"}); diff != "" {
-		t.Errorf("allowed: want those that are parallel, sorted (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "allowed: want those that are parallel, sorted", c.Fanout.Allow, []fleet.Category{"alpha", "zeta"})
 	shares := map[fleet.Category]float64{}
 	for name, category := range c.Categories {
 		shares[name] = category.Share
 	}
 	want := map[fleet.Category]float64{"alpha": 0.5, "serial": 0.25, "zeta": 0.25}
-	if diff := cmp.Diff(shares, want); diff != "" {
-		t.Errorf("shares: want equal parts of the rest (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "shares: want equal parts of the rest", shares, want)
 }
 
 func TestLoadFindsTheStateFolder(t *testing.T) {
@@ -328,8 +318,7 @@ func TestLoadFindsTheStateFolder(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			c, err := config.Load(write(t, text), config.Options{Getenv: test.getenv})
-			must(t, err)
+			c := must.Get(config.Load(write(t, text), config.Options{Getenv: test.getenv}))(t)
 			if got := c.State; got != test.want {
 				t.Errorf("state: got %q, want %q", got, test.want)
 			}
@@ -560,10 +549,10 @@ func TestLoadRefusesFiles(t *testing.T) {
 	folder := t.TempDir()
 	huge := write(t, "#"+strings.Repeat("x", 1<<20))
 	pipe := filepath.Join(folder, "pipe")
-	must(t, syscall.Mkfifo(pipe, 0o600))
+	must.Do(t, syscall.Mkfifo(pipe, 0o600))
 	none := filepath.Join(folder, "none.toml")
 	loop := filepath.Join(folder, "loop")
-	must(t, os.Symlink(loop, loop))
+	must.Do(t, os.Symlink(loop, loop))
 	for _, test := range []struct{ name, path, text, hint string }{
 		{"none", none, "read config: stat " + none + ": no such file or directory", "write one with: stint init"},
 		{"folder", folder, "read config: " + folder + " is a folder", "name the file: " + folder + "/stint.toml"},
@@ -583,7 +572,7 @@ func TestLoadRefusesFiles(t *testing.T) {
 func TestLoadRefusesUnreadableFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, least)
-	must(t, os.Chmod(path, 0))
+	must.Do(t, os.Chmod(path, 0))
 	_, err := config.Load(path, config.Options{})
 	if os.Geteuid() == 0 {
 		if err != nil {
@@ -618,9 +607,7 @@ command = []
 		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
-	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {
-		t.Errorf("faults (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "faults", strings.ReplaceAll(err.Error(), path, ""), want)
 	if got, want := fleet.Hint(err), "correct these 7 places, then: stint config check"; got != want {
 		t.Errorf("hint: got %q, want %q", got, want)
 	}
@@ -659,17 +646,13 @@ func TestLoadRefusesFileOfComments(t *testing.T) {
 	want := `:1:1: fleet: missing (write fleet = "bob" in the first line)
 :1:1: agent: missing (write [agent.claude] and in it preset = "claude")
 :1:1: category: missing (write [category.code])`
-	if diff := cmp.Diff(strings.ReplaceAll(err.Error(), path, ""), want); diff != "" {
-		t.Errorf("faults (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "faults", strings.ReplaceAll(err.Error(), path, ""), want)
 }
 
 func BenchmarkLoad(b *testing.B) {
 	path := write(b, full)
 	for b.Loop() {
-		if _, err := config.Load(path, config.Options{}); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(config.Load(path, config.Options{}))(b)
 	}
 }
 
@@ -685,13 +668,5 @@ func TestGradingTime(t *testing.T) {
 		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
-	}
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // pools has a category of each pool, and room for the second in the fleet's slots.
@@ -26,9 +26,7 @@ func TestPools(t *testing.T) {
 	t.Parallel()
 	c := load(t, pools)
 	want := map[string]config.Pool{"autonomous": {Workers: 3, Slots: 4}, "monitoring": {Workers: 1, Slots: 2}}
-	if diff := cmp.Diff(c.Pools, want); diff != "" {
-		t.Errorf("pools (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "pools", c.Pools, want)
 	for category, pool := range map[fleet.Category]string{"code": config.DefaultPool, "watch": "monitoring"} {
 		if got := c.Categories[category].Pool; got != pool {
 			t.Errorf("%s: got pool %q, want %q", category, got, pool)
@@ -46,9 +44,7 @@ func TestPoolDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, least+"[pool.ops]\n[fanout]\nworkers = 5\nslots = 9\n")
 	want := map[string]config.Pool{"autonomous": {Workers: 5, Slots: 9}, "ops": {Workers: 1, Slots: 2}}
-	if diff := cmp.Diff(c.Pools, want); diff != "" {
-		t.Errorf("pools (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "pools", c.Pools, want)
 }
 
 // TestPoolNames has the pool first that fires start by default: a view that shows one timer
@@ -56,9 +52,7 @@ func TestPoolDefaults(t *testing.T) {
 func TestPoolNames(t *testing.T) {
 	t.Parallel()
 	c := load(t, least+"[pool.ops]\n[pool.archive]\n")
-	if diff := cmp.Diff(c.PoolNames(), []string{"autonomous", "archive", "ops"}); diff != "" {
-		t.Errorf("names (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "names", c.PoolNames(), []string{"autonomous", "archive", "ops"})
 }
 
 func TestPoolsAreTheWholeConfig(t *testing.T) {
@@ -66,9 +60,7 @@ func TestPoolsAreTheWholeConfig(t *testing.T) {
 	want := load(t, pools)
 	got := load(t, strings.ReplaceAll(asFile(want), want.Workspace, "/work"))
 	ignored := cmpopts.IgnoreFields(config.Config{}, "Path", "Workspace", "Tasks.Dir", "Lessons.Dir")
-	if diff := cmp.Diff(got, want, plain, ignored, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("read back (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "read back", got, want, plain, ignored, cmpopts.EquateEmpty())
 }
 
 func TestLoadRefusesPools(t *testing.T) {

@@ -4,12 +4,12 @@ import (
 	"testing"
 
 	"stint/internal/config"
+	"stint/internal/must"
 )
 
 func TestPosition(t *testing.T) {
 	t.Parallel()
-	c, err := config.Load(write(t, full), config.Options{})
-	must(t, err)
+	c := must.Get(config.Load(write(t, full), config.Options{}))(t)
 	for _, test := range []struct{ key, want string }{
 		{"fleet", ":1:1"},
 		{"fanout", ":6:2"},

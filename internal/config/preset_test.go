@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/transcript"
 )
 
@@ -22,9 +23,7 @@ func TestPresetGivesEveryKeyADefault(t *testing.T) {
 		}
 		c := load(t, strings.Replace(least, `command = ["claude", "-p"]`, `preset = "`+name+`"`, 1))
 		got, want := c.Agents["claude"], config.Preset(name)
-		if diff := cmp.Diff(got, want, plain); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		must.Equal(t, name, got, want, plain)
 		if len(got.Command) == 0 || got.Command[0] != name {
 			t.Errorf("%s: got command %q", name, got.Command)
 		}
@@ -133,9 +132,7 @@ session_log = ""`, 1)
 		Quota:           []string{`gone until (?P<reset>\S+)`},
 		Throttle:        []string{"slow down"},
 	}
-	if diff := cmp.Diff(got, want, plain); diff != "" {
-		t.Errorf("agent (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "agent", got, want, plain)
 }
 
 func TestPresetRefuses(t *testing.T) {
@@ -171,7 +168,5 @@ func TestSampleOfAPreset(t *testing.T) {
 	}
 	want := config.Preset("claude")
 	want.Command[0] = "/opt/claude"
-	if diff := cmp.Diff(bare, want, plain); diff != "" {
-		t.Errorf("agent (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "agent", bare, want, plain)
 }

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // shown is a default that a sample shows as a comment.
@@ -74,9 +75,7 @@ func TestSampleHasEveryKey(t *testing.T) {
 	for name, category := range c.Categories {
 		got[name] = category.Parallel
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("parallel categories (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "parallel categories", got, want)
 }
 
 func TestSampleTakesAnyString(t *testing.T) {

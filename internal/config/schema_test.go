@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"stint/internal/config"
+	"stint/internal/must"
 )
 
 // schema is the one that editors are given, read back from what is written for them.
@@ -41,17 +42,14 @@ var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 // inEditor is what an editor finds wrong with a file by the schema.
 func inEditor(t testing.TB, text string) error {
 	t.Helper()
-	s, err := schema()
-	must(t, err)
+	s := must.Get(schema())(t)
 	var entries map[string]any
 	if err := toml.Unmarshal([]byte(strings.TrimPrefix(text, "\ufeff")), &entries); err != nil {
 		return err
 	}
 	// As taplo does: a date is a string, and what JSON has no word for is nothing.
-	data, err := json.Marshal(inJSON(entries))
-	must(t, err)
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	must(t, err)
+	data := must.Get(json.Marshal(inJSON(entries)))(t)
+	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(data)))(t)
 	return s.Validate(value)
 }
 
@@ -111,15 +109,14 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 	}
 	placeholders := strings.NewReplacer("@FLEET@", "bob", "@WORK@", "/work", "@UNIT@", "bob")
 	for _, root := range []string{"../../testdata", "../../scripts", "testdata"} {
-		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || d.Name() != config.FileName {
 				return err
 			}
 			text, err := os.ReadFile(path)
 			files[path] = placeholders.Replace(string(text))
 			return err
-		})
-		must(t, err)
+		}))
 	}
 	for name, text := range scripted(t) {
 		files[name] = placeholders.Replace(text)
@@ -142,12 +139,10 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 // scripted are the TOML files within the test scripts.
 func scripted(t *testing.T) map[string]string {
 	t.Helper()
-	scripts, err := filepath.Glob("../../testdata/script/*.txtar")
-	must(t, err)
+	scripts := must.Get(filepath.Glob("../../testdata/script/*.txtar"))(t)
 	files, header := map[string]string{}, regexp.MustCompile(`(?m)^-- (\S+) --\n`)
 	for _, script := range scripts {
-		text, err := os.ReadFile(script)
-		must(t, err)
+		text := must.Get(os.ReadFile(script))(t)
 		places := header.FindAllSubmatchIndex(text, -1)
 		for i, at := range places {
 			end := len(text)

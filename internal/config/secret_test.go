@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
+	"stint/internal/must"
 )
 
 func TestSecretName(t *testing.T) {
@@ -69,7 +70,7 @@ func TestEnvironmentFile(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(dir, name)
 			if test.text != "" {
-				must(t, errors.Join(os.WriteFile(path, []byte(test.text), 0o600), os.Chmod(path, cmp.Or(test.mode, 0o600))))
+				must.Do(t, errors.Join(os.WriteFile(path, []byte(test.text), 0o600), os.Chmod(path, cmp.Or(test.mode, 0o600))))
 			}
 			if test.value != "" {
 				path = test.value
@@ -79,8 +80,7 @@ func TestEnvironmentFile(t *testing.T) {
 			if name == "credential" {
 				getenv = environment("CREDENTIALS_DIRECTORY", dir)
 			}
-			c, err := config.Parse("/ws/stint.toml", []byte(text), config.Options{Getenv: getenv})
-			must(t, err)
+			c := must.Get(config.Parse("/ws/stint.toml", []byte(text), config.Options{Getenv: getenv}))(t)
 			a := c.Agents["a"]
 			got := strings.Join(a.Passed(getenv), "|")
 			if err := a.Fault(true); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 const sources = least + `
@@ -35,12 +36,8 @@ priorities = { P0 = "urgent" }
 func TestTaskSources(t *testing.T) {
 	t.Parallel()
 	tasks := load(t, sources).Tasks
-	if diff := cmp.Diff(tasks.ResolveURL, []string{"gh-is-closed", ""}); diff != "" {
-		t.Errorf("resolve_url (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"}); diff != "" {
-		t.Errorf("pass_environment (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "resolve_url", tasks.ResolveURL, []string{"gh-is-closed", ""})
+	must.Equal(t, "pass_environment", tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"})
 	if tasks.After != "done" {
 		t.Errorf("after: got %q", tasks.After)
 	}
@@ -59,13 +56,9 @@ func TestTaskSources(t *testing.T) {
 		t.Errorf("gh: got %v and %q, want what the file says", gh.Timeout, gh.Category)
 	}
 	got := []string{gh.Fields["id"], gh.Fields["tags"], gh.Fields["wait"], gh.Fields["title"]}
-	if diff := cmp.Diff(got, []string{"number", "labels.name", "", "title"}); diff != "" {
-		t.Errorf("id, tags, wait, title (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "id, tags, wait, title", got, []string{"number", "labels.name", "", "title"})
 	states := []fleet.TaskState{gh.States["OPEN"], gh.States["closed"], gh.States["in_progress"], beads.States["closed"]}
-	if diff := cmp.Diff(states, []fleet.TaskState{"backlog", "cancelled", "active", "done"}); diff != "" {
-		t.Errorf("states (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "states", states, []fleet.TaskState{"backlog", "cancelled", "active", "done"})
 	if gh.Priorities["P0"] != fleet.PriorityUrgent || gh.Priorities["1"] != fleet.PriorityHigh {
 		t.Errorf("priorities: got %v", gh.Priorities)
 	}
@@ -120,21 +113,15 @@ priorities = { ASAP = "urgent" }
 	if got := []string{string(tasks.Format), filepath.Base(filepath.Dir(tasks.Dir)), tasks.Fields["state"], tasks.Fields["family"], tasks.Fields["wait"]}; !slices.Equal(got, []string{"backlog.md", "backlog", "status", "milestone", "start"}) {
 		t.Errorf("format, folder and fields: %q", got)
 	}
-	if diff := cmp.Diff(tasks.States, map[string]fleet.TaskState{"To Do": "todo", "In Progress": "active", "Done": "cancelled", "Shipped": "done"}); diff != "" {
-		t.Errorf("states (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(tasks.Words, map[fleet.TaskState]string{"todo": "To Do", "active": "In Progress", "cancelled": "Done", "done": "Shipped"}); diff != "" {
-		t.Errorf("words (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "states", tasks.States, map[string]fleet.TaskState{"To Do": "todo", "In Progress": "active", "Done": "cancelled", "Shipped": "done"})
+	must.Equal(t, "words", tasks.Words, map[fleet.TaskState]string{"todo": "To Do", "active": "In Progress", "cancelled": "Done", "done": "Shipped"})
 	if tasks.Priorities["ASAP"] != fleet.PriorityUrgent || tasks.Priorities["high"] != fleet.PriorityHigh {
 		t.Errorf("priorities: %v", tasks.Priorities)
 	}
-	must(t, os.WriteFile(own.Path, []byte(asFile(own)), 0o600))
+	must.Do(t, os.WriteFile(own.Path, []byte(asFile(own)), 0o600))
 	again, err := config.Load(own.Path, config.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, asFile(own))
 	}
-	if diff := cmp.Diff(again, own, plain); diff != "" {
-		t.Errorf("read back (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "read back", again, own, plain)
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/config"
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -18,15 +17,13 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		must(t, os.WriteFile(path, []byte(got), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v\ngo test ./internal/config -update", err)
 	}
-	if diff := cmp.Diff(got, string(want)); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", path, diff)
-	}
+	must.Equal(t, path, got, string(want))
 }
 
 func TestValuesOfFull(t *testing.T) {
@@ -66,12 +63,10 @@ func TestValuesAreTheWholeConfig(t *testing.T) {
 func readsBack(t *testing.T, text string) {
 	t.Helper()
 	want := load(t, text)
-	must(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
+	must.Do(t, os.WriteFile(want.Path, []byte(asFile(want)), 0o600))
 	got, err := config.Load(want.Path, config.Options{})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, asFile(want))
 	}
-	if diff := cmp.Diff(got, want, plain); diff != "" {
-		t.Errorf("read back (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "read back", got, want, plain)
 }

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"stint/internal/must"
 	"stint/internal/tomlfile"
 )
 
@@ -63,9 +63,7 @@ func TestWarnings(t *testing.T) {
 			for i := range test.want {
 				test.want[i].Pos = c.Path + test.want[i].Pos
 			}
-			if diff := cmp.Diff(c.Warnings(), test.want, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("warnings (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "warnings", c.Warnings(), test.want, cmpopts.EquateEmpty())
 		})
 	}
 }

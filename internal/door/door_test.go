@@ -17,6 +17,7 @@ import (
 
 	"stint/internal/door"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 const run = fleet.RunID("01kt1gw6g0000001")
@@ -127,15 +128,10 @@ func TestAdmitIsBounded(t *testing.T) {
 func serve(t *testing.T, folder string, answer func(context.Context, door.Request) (door.Answer, error)) (path string, shut func()) {
 	t.Helper()
 	path = filepath.Join(folder, "door")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	shut, err := door.Server{
+	must.Do(t, os.MkdirAll(folder, 0o700))
+	shut = must.Get(door.Server{
 		Session: door.Session{Run: run, Key: "fix", TTL: time.Minute}, Answer: answer, Log: slog.New(slog.DiscardHandler),
-	}.Serve(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}.Serve(path))(t)
 	t.Cleanup(shut)
 	return path, shut
 }
@@ -171,9 +167,7 @@ func TestServe(t *testing.T) {
 		if err := knock(t, path); !errors.Is(err, door.ErrClosed) {
 			t.Errorf("%s: got %v, want a closed door", name, err)
 		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, nil, 0o600))
 		if err := knock(t, path); !errors.Is(err, door.ErrClosed) {
 			t.Errorf("%s: got %v of a file, want a closed door", name, err)
 		}
@@ -188,14 +182,9 @@ func TestServe(t *testing.T) {
 func TestServeStale(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(folder, "door"), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(folder, "door"), Net: "unix"}))(t)
 	l.SetUnlinkOnClose(false)
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	if err := knock(t, filepath.Join(folder, "door")); !errors.Is(err, door.ErrClosed) {
 		t.Errorf("got %v of a stale socket, want a closed door", err)
 	}
@@ -238,10 +227,7 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	path, shut := serve(t, t.TempDir(), echo)
 	dial := func() *net.UnixConn {
-		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"}))(t)
 		t.Cleanup(func() { conn.Close() })
 		return conn
 	}
@@ -270,9 +256,7 @@ func TestHostile(t *testing.T) {
 	for range 2000 {
 		conn := dial()
 		flood.Go(func() { _, _ = conn.Write([]byte(`{"version`)) })
-		if err := conn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, conn.Close())
 	}
 	flood.Wait()
 	for range 20 { // more than are served at once, and each only waits

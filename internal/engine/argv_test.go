@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
+	"stint/internal/must"
 )
 
 // TestArgv fills in what stint knows by name, once, and leaves the rest to the agent.
@@ -19,16 +20,13 @@ func TestArgv(t *testing.T) {
 		`{"workspace": "{other}"}`, "$HOME {Run_ID} {}", "{{run_id}}",
 	}
 	b.Config.Agents["fake"] = agent
-	p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
-	must(t, err)
+	p := must.Get(b.Preview(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	dir, id := b.Config.Workspace, string(p.Run.ID)
 	want := []string{
 		"{run_id}", "--add-dir", dir + "/own.git", dir + "/common.git", "--cd=" + dir + "/src:" + dir, id,
 		`{"workspace": "{other}"}`, "$HOME {Run_ID} {}", "{" + id + "}",
 	}
-	if diff := cmp.Diff(p.Spec.Argv, want); diff != "" {
-		t.Errorf("argv (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "argv", p.Spec.Argv, want)
 	if agent.Command[2] != "{git_dir}" {
 		t.Error("the configuration was written to")
 	}
@@ -53,8 +51,7 @@ func TestArgvCache(t *testing.T) {
 			agent.Environment = map[string]string{"XDG_CACHE_HOME": test.set}
 		}
 		b.Config.Agents["fake"] = agent
-		p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
-		must(t, err)
+		p := must.Get(b.Preview(t.Context(), engine.RunOptions{Category: "code"}))(t)
 		var got []string
 		for _, e := range p.Spec.Environment {
 			if strings.HasPrefix(e, "XDG_CACHE_HOME=") {

@@ -26,6 +26,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
+	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/rundir"
 	"stint/internal/selector"
@@ -70,7 +71,7 @@ func newBench(t *testing.T, categories string) *bench {
 	b := &bench{TB: t, now: noon}
 	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [\"fake\"]\ntrust = true\n%s", filepath.Join(dir, "state"), categories)
 	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
-	must(t, err)
+	must.Do(t, err)
 	for name, a := range c.Agents { // they have no processes that could be in a box
 		a.Box = fleet.BoxOpen
 		c.Agents[name] = a
@@ -85,7 +86,7 @@ func newBench(t *testing.T, categories string) *bench {
 			t.Error(err)
 		}
 	})
-	must(t, os.Mkdir(c.Tasks.Dir, 0o755))
+	must.Do(t, os.Mkdir(c.Tasks.Dir, 0o755))
 	var chance atomic.Uint64
 	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock}
 	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
@@ -120,7 +121,7 @@ func (b *bench) later(d time.Duration) {
 func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 	b.Helper()
 	text := fmt.Sprintf("---\nstate: %s\ncategory: %s\n---\n", state, c)
-	must(b, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644))
+	must.Do(b, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644))
 }
 
 func (b *bench) Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
@@ -271,15 +272,13 @@ func (b *bench) runOf(r engine.FireReport, c fleet.Category) fleet.RunID {
 
 func (b *bench) stored(id fleet.RunID) fleet.Run {
 	b.Helper()
-	r, err := b.db.Run(b.Context(), id)
-	must(b, err)
+	r := must.Get(b.db.Run(b.Context(), id))(b)
 	return r
 }
 
 func (b *bench) arm(c fleet.Category) store.Arm {
 	b.Helper()
-	s, err := b.db.Snapshot(b.Context())
-	must(b, err)
+	s := must.Get(b.db.Snapshot(b.Context()))(b)
 	return s.Arms[c]
 }
 
@@ -304,15 +303,13 @@ func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
 // present is what is seen of the fleet.
 func (b *bench) present() survey.View {
 	b.Helper()
-	v, err := b.Present(b.Context())
-	must(b, err)
+	v := must.Get(b.Present(b.Context()))(b)
 	return v
 }
 
 func (b *bench) held() []fleet.Key {
 	b.Helper()
-	list, err := b.db.List(b.Context(), store.Listing{})
-	must(b, err)
+	list := must.Get(b.db.List(b.Context(), store.Listing{}))(b)
 	var keys []fleet.Key
 	for _, c := range list.Claims {
 		if c.Current(list.At) {
@@ -334,11 +331,9 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	b.Runner = says(`{"outcome":"productive","grade":0.8,"task_state":"done"}`)
-	r, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	id := b.runOf(r, "code")
-	run, err := b.Run(t.Context(), engine.RunOptions{Run: id})
-	must(t, err)
+	run := must.Get(b.Run(t.Context(), engine.RunOptions{Run: id}))(t)
 	if run.Task != "fix" || run.Epoch != 1 || run.Lane != 1 || run.Verdict.Outcome != fleet.Productive {
 		t.Errorf("run: %+v", run)
 	}
@@ -387,26 +382,22 @@ func TestRunThatOutlivesItsClaimIsLost(t *testing.T) {
 	if err != nil || tasks[0].State != fleet.StateTodo {
 		t.Errorf("a lost run wrote the task: %s, %v", tasks[0].State, err)
 	}
-	if diff := cmp.Diff(b.held(), []fleet.Key{"fix"}); diff != "" {
-		t.Errorf("the other's claim (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "the other's claim", b.held(), []fleet.Key{"fix"})
 }
 
 func TestBusyLaneIsRecordedBeforeAnythingIsPicked(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	r, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
-	neighbour, err := b.Lanes.Take("code", 1, "x")
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{}))(t)
+	neighbour := must.Get(b.Lanes.Take("code", 1, "x"))(t)
 	t.Cleanup(func() {
 		if err := neighbour.Release(); err != nil {
 			t.Error(err)
 		}
 	})
 	id := b.runOf(r, "code")
-	_, err = b.Run(t.Context(), engine.RunOptions{Run: id})
+	_, err := b.Run(t.Context(), engine.RunOptions{Run: id})
 	if got := outcome(err); got != fleet.Busy {
 		t.Fatalf("outcome %q (%v), want busy", got, err)
 	}
@@ -451,8 +442,7 @@ func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
 			b := newBench(t, tt.categories)
 			b.addTask("fix", "code", fleet.StateActive) // leads the ranking
 			b.addTask("write", "docs", fleet.StateTodo)
-			r, err := b.fire(engine.FanoutOptions{Workers: 1})
-			must(t, err)
+			r := must.Get(b.fire(engine.FanoutOptions{Workers: 1}))(t)
 			b.Store = snatch{b.db, tt.snatched}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")})
 			if got := outcome(err); got != tt.want {
@@ -464,8 +454,7 @@ func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
 			if tt.want == fleet.RunDenied && !strings.Contains(run.Verdict.Reason, "held by quicker") {
 				t.Errorf("reason %q does not name the holder", run.Verdict.Reason)
 			}
-			holds, err := b.db.LaneHolds(t.Context(), time.Unix(0, 0))
-			must(t, err)
+			holds := must.Get(b.db.LaneHolds(t.Context(), time.Unix(0, 0)))(t)
 			for _, h := range holds {
 				if h.ReleasedAt.IsZero() {
 					t.Errorf("lane %s.%d was not given back", h.Category, h.Lane)
@@ -496,9 +485,7 @@ func TestSelfDirectedSessionClaimsItsLane(t *testing.T) {
 	if err != nil || run.Verdict.Outcome != fleet.Noop || run.Epoch != 1 || run.Task != "" {
 		t.Errorf("run %+v, %v", run, err)
 	}
-	if diff := cmp.Diff(held, []fleet.Key{"category:muse:1"}); diff != "" {
-		t.Errorf("held during the session (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "held during the session", held, []fleet.Key{"category:muse:1"})
 }
 
 func TestCancelledRunIsRecordedAndReleased(t *testing.T) {
@@ -657,7 +644,7 @@ func TestEndOfAnotherClaim(t *testing.T) {
 				end.Epoch++
 				err = errors.Join(err, b.Folders.PutEnd(end))
 			}
-			must(t, err)
+			must.Do(t, err)
 			if got := b.reap(); len(got) != 1 || (got[0].Reason == engine.ReasonDelivered) != taken {
 				t.Errorf("taken %t: reaped %+v", taken, got)
 			}
@@ -697,11 +684,8 @@ func TestFanoutWhoseUnitsDoNotStart(t *testing.T) {
 			if got := r.Count(fleet.Spawn); got != tt.started {
 				t.Errorf("%d started, want %d", got, tt.started)
 			}
-			stored, err := b.db.Fire(t.Context(), r.ID)
-			must(t, err)
-			if diff := cmp.Diff(stored.Choices, r.Choices); diff != "" {
-				t.Errorf("stored choices (-got +want):\n%s", diff)
-			}
+			stored := must.Get(b.db.Fire(t.Context(), r.ID))(t)
+			must.Equal(t, "stored choices", stored.Choices, r.Choices)
 			run := b.stored(b.runOf(r, "docs"))
 			if run.Verdict.Outcome != fleet.Abandoned || run.Verdict.Reason != "refused" {
 				t.Errorf("run that did not start: %+v", run.Verdict)
@@ -714,8 +698,7 @@ func TestFiresCloseTogether(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	first, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
+	first := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	second, err := b.fire(engine.FanoutOptions{})
 	if !errors.Is(err, fleet.ErrNothing) || second.ID != first.ID+1 {
 		t.Errorf("second fire %d: %v, want nothing to do", second.ID, err)
@@ -748,13 +731,11 @@ func TestDryRunRecordsNothing(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	seed := uint64(1 << 63)
-	dry, err := b.fire(engine.FanoutOptions{DryRun: true, Seed: &seed})
-	must(t, err)
+	dry := must.Get(b.fire(engine.FanoutOptions{DryRun: true, Seed: &seed}))(t)
 	if fires, err := b.db.LastFires(t.Context(), store.FireQuery{Limit: 9}); err != nil || len(fires) != 0 {
 		t.Errorf("fires after a dry run: %v, %v", fires, err)
 	}
-	fired, err := b.fire(engine.FanoutOptions{Seed: &seed})
-	must(t, err)
+	fired := must.Get(b.fire(engine.FanoutOptions{Seed: &seed}))(t)
 	for i, c := range fired.Choices {
 		c.Run, c.Unit = "", ""
 		if diff := cmp.Diff(c, dry.Choices[i]); diff != "" {
@@ -771,8 +752,7 @@ func TestForeignPayloadIsFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories+"[category.tidy]\nparallel = false\n")
 	payload := `{"selected":{"category":"triage"},"alternatives":[{"category":"nosuch"},{"category":"tidy"}],"all_scores":{"docs":2,"code":-1}}`
-	r, err := b.fire(engine.FanoutOptions{Payload: []byte(payload)})
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{Payload: []byte(payload)}))(t)
 	type row struct {
 		Category fleet.Category
 		Decision fleet.Decision
@@ -788,9 +768,7 @@ func TestForeignPayloadIsFollowed(t *testing.T) {
 		{"tidy", fleet.Skip, fleet.FromAlternatives},
 		{"docs", fleet.Spawn, fleet.FromScores},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("choices (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "choices", got, want)
 }
 
 // late is a manager whose answer comes late: its workers have begun by then, and the
@@ -904,20 +882,9 @@ func TestLimitsThatDoNotHold(t *testing.T) {
 	}
 	b.later(time.Hour)
 	b.addTask("more", "code", fleet.StateTodo)
-	r, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
-	if _, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(b.fire(engine.FanoutOptions{}))(t)
+	must.Get(b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}))(t)
 	if asked != 1 || !strings.Contains(log.String(), "no memory controller") {
 		t.Errorf("asked %d times, log %s", asked, log.String())
-	}
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/must"
 	"stint/internal/survey"
 	"stint/internal/transcript"
 )
@@ -19,8 +20,7 @@ import (
 func TestTableOfFaults(t *testing.T) {
 	t.Parallel()
 	const topic = "../cli/topics/agents.md"
-	text, err := os.ReadFile(topic)
-	must(t, err)
+	text := must.Get(os.ReadFile(topic))(t)
 	head := row("the service", "agent", "outcome", "what it is called") +
 		"|-----------------------|--------|-------------|-----------------------------------------------|\n"
 	before, rest, found := strings.Cut(string(text), head)
@@ -30,7 +30,7 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	want := strings.TrimSuffix(tableOfFaults(t), "\n")
 	if *update {
-		must(t, os.WriteFile(topic, []byte(before+head+want+"\n\n"+after), 0o600))
+		must.Do(t, os.WriteFile(topic, []byte(before+head+want+"\n\n"+after), 0o600))
 		got = want
 	}
 	if got != want {
@@ -85,11 +85,9 @@ func tableOfFaults(t *testing.T) string {
 // verdictOn is what becomes of a session that printed a recorded log.
 func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
 	t.Helper()
-	f, err := os.Open("../transcript/testdata/" + log)
-	must(t, err)
+	f := must.Get(os.Open("../transcript/testdata/" + log))(t)
 	defer f.Close()
-	s, err := transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)})
-	must(t, err)
+	s := must.Get(transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)}))(t)
 	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{Success: s.Success}}
 	if overran {
 		e.Exit = fleet.SessionExit{End: fleet.Overran}

@@ -11,6 +11,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/survey"
 )
 
@@ -54,7 +55,7 @@ func TestReapsItsOwn(t *testing.T) {
 					if c.idle {
 						err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
 					}
-					must(t, err)
+					must.Do(t, err)
 				default:
 					r, _ = b.dead("code", "fix")
 				}
@@ -92,7 +93,7 @@ func TestSessionOfAnotherMachine(t *testing.T) {
 	b.Here = fleet.Seat{Host: "a", Boot: "1"}
 	b.closeAll(lock) // nobody holds it on this machine
 	waits := fleet.Run{ID: fleet.NewRunID(b.clock(), 9), Seat: fleet.Seat{Host: "b"}, Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock()}
-	must(t, b.db.AddRun(t.Context(), waits))
+	must.Do(t, b.db.AddRun(t.Context(), waits))
 	list, err := b.StopAll(t.Context(), "code")
 	if err != nil || len(list) != 2 || len(b.told)+len(b.ended) > 0 {
 		t.Fatalf("stop: got %+v, %v, told %v, ended %v; want nobody told", list, err, b.told, b.ended)

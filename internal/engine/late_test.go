@@ -14,6 +14,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -24,11 +25,9 @@ func TestPivotPassesBusyLanes(t *testing.T) {
 	for _, c := range b.Config.CategoryNames() {
 		b.addTask("a-"+string(c), c, fleet.StateTodo)
 	}
-	fired, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"all_scores":{"code":9,"docs":8,"triage":7,"news":6}}`)})
-	must(t, err)
+	fired := must.Get(b.fire(engine.FanoutOptions{Payload: []byte(`{"all_scores":{"code":9,"docs":8,"triage":7,"news":6}}`)}))(t)
 	for _, c := range []fleet.Category{"docs", "triage"} {
-		held, err := lane.Dir(b.Config.State).Take(c, 1, b.runOf(fired, c))
-		must(t, err)
+		held := must.Get(lane.Dir(b.Config.State).Take(c, 1, b.runOf(fired, c)))(t)
 		defer func() { _ = held.Release() }()
 	}
 	b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
@@ -44,8 +43,7 @@ func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	fired, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
+	fired := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	id := b.runOf(fired, "code")
 	b.later(time.Minute)
 	reaper, parts := *b.Engine, *b.Fleet
@@ -90,7 +88,7 @@ func TestRunWithoutFolderIsClosedOnceOverdue(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, lock := b.dead("code", "fix")
 	b.closeAll(lock)
-	must(t, os.RemoveAll(filepath.Dir(lock.Name())))
+	must.Do(t, os.RemoveAll(filepath.Dir(lock.Name())))
 	b.later(48 * time.Hour)
 	b.reap()
 	if got := b.stored(r.ID).Verdict.Outcome; got != fleet.Abandoned {
@@ -190,8 +188,7 @@ func TestLaneIsReleasedOnRecordFirst(t *testing.T) {
 	if looks.asked != 1 || !errors.Is(looks.taken, fleet.ErrBusy) {
 		t.Errorf("released %d times; taken meanwhile: %v, want %v", looks.asked, looks.taken, fleet.ErrBusy)
 	}
-	l, err := b.Lanes.Take("code", 1, "0other")
-	must(t, err)
+	l := must.Get(b.Lanes.Take("code", 1, "0other"))(t)
 	if err := l.Release(); err != nil {
 		t.Error(err)
 	}

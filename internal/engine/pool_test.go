@@ -12,6 +12,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/selector"
 )
@@ -58,8 +59,7 @@ func TestPoolsAreFiredApart(t *testing.T) {
 	}
 	for pool, want := range map[string][]fleet.Category{"": {"code", "docs"}, "monitoring": {"alerts", "uptime"}} {
 		b := newBench(t, twoPools)
-		r, err := b.fire(engine.FanoutOptions{Pool: pool})
-		must(t, err)
+		r := must.Get(b.fire(engine.FanoutOptions{Pool: pool}))(t)
 		started, reasons := decisions(r)
 		if diff := cmp.Diff(started, want); diff != "" {
 			t.Errorf("pool %q (-got +want):\n%s", pool, diff)
@@ -158,12 +158,9 @@ func TestPayloadOfAnotherPool(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b := newBench(t, twoPools)
-		r, err := b.fire(engine.FanoutOptions{Pool: tt.pool, Payload: []byte(tt.payload)})
-		must(t, err)
+		r := must.Get(b.fire(engine.FanoutOptions{Pool: tt.pool, Payload: []byte(tt.payload)}))(t)
 		started, reasons := decisions(r)
-		if diff := cmp.Diff(started, tt.started); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", tt.name, diff)
-		}
+		must.Equal(t, tt.name, started, tt.started)
 		for _, c := range r.Choices {
 			if c.Decision == fleet.Spawn && c.Source != tt.source {
 				t.Errorf("%s: got %s from %s, want %s", tt.name, c.Category, c.Source, tt.source)
@@ -203,8 +200,7 @@ func TestRespawnOfAnotherPool(t *testing.T) {
 	b := newBench(t, "[pool.monitoring]\n[category.docs]\n[category.code]\npool = \"monitoring\"\n")
 	b.Later, b.Runner = later, says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
-	r, err := b.fire(engine.FanoutOptions{Pool: "monitoring"})
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{Pool: "monitoring"}))(t)
 	b.later(time.Second)
 	if next := b.follower(b.mustRun(b.runOf(r, "code"))); next.Category != "code" || len(later.specs) != 1 {
 		t.Errorf("got %+v by %+v", next, later.specs)
@@ -216,14 +212,11 @@ func TestRespawnOfAnotherPool(t *testing.T) {
 func TestChangesOfSlotsAndPools(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoPools)
-	if _, err := b.fire(engine.FanoutOptions{Pool: "monitoring", Workers: 2}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.fire(engine.FanoutOptions{Pool: "monitoring", Workers: 2}))(t)
 	for text, want := range map[string]int{"fanout.workers=1": 2, "fanout.slots=9": 2, "fanout.slots=1": 1} {
 		var c replay.Changes
-		must(t, c.Add(text))
-		w, err := b.explain().ReplaySince(t.Context(), b.clock().Add(-time.Hour), c)
-		must(t, err)
+		must.Do(t, c.Add(text))
+		w := must.Get(b.explain().ReplaySince(t.Context(), b.clock().Add(-time.Hour), c))(t)
 		got := 0
 		for _, c := range w.Categories {
 			got += c.Now
@@ -242,10 +235,9 @@ func TestPivotStaysInItsPool(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	b.addTask("look", "alerts", fleet.StateTodo)
 	b.addTask("write", "docs", fleet.StateTodo)
-	r, err := b.fire(engine.FanoutOptions{
+	r := must.Get(b.fire(engine.FanoutOptions{
 		Payload: []byte(`{"alternatives":[{"category":"code"},{"category":"alerts"},{"category":"docs"}]}`), Workers: 1,
-	})
-	must(t, err)
+	}))(t)
 	b.Store = snatch{b.db, []fleet.TaskID{"fix"}}
 	run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")})
 	if err != nil || run.Category != "docs" {

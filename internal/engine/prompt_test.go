@@ -17,6 +17,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -46,7 +47,7 @@ func fileTask() *fleet.Task {
 func TestPromptGolden(t *testing.T) {
 	t.Parallel()
 	instructions := filepath.Join(t.TempDir(), "code.md")
-	must(t, os.WriteFile(instructions, []byte("Write tests first.\n\n\n"), 0o600))
+	must.Do(t, os.WriteFile(instructions, []byte("Write tests first.\n\n\n"), 0o600))
 	attempt := func(hours int, o fleet.Outcome, reason, branch string, commits ...string) fleet.Run {
 		return fleet.Run{
 			EndedAt: promptNoon().Add(-time.Duration(hours) * time.Hour), Verdict: fleet.Verdict{Outcome: o, Reason: reason},
@@ -107,17 +108,13 @@ func TestPromptGolden(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(prompts)) {
 		d := plainPrompt()
 		prompts[name].change(&d)
-		got, err := engine.Prompt(config.Category{Prompt: prompts[name].file}, d)
-		must(t, err)
+		got := must.Get(engine.Prompt(config.Category{Prompt: prompts[name].file}, d))(t)
 		golden := filepath.Join("testdata", "prompt", name+".txt")
 		if *update {
-			must(t, os.WriteFile(golden, []byte(got), 0o600))
+			must.Do(t, os.WriteFile(golden, []byte(got), 0o600))
 		}
-		want, err := os.ReadFile(golden)
-		must(t, err)
-		if diff := cmp.Diff(strings.Split(got, "\n"), strings.Split(string(want), "\n")); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		want := must.Get(os.ReadFile(golden))(t)
+		must.Equal(t, name, strings.Split(got, "\n"), strings.Split(string(want), "\n"))
 	}
 }
 
@@ -133,8 +130,7 @@ func TestPromptMany(t *testing.T) {
 		EndedAt: promptNoon(), Commits: []string{"a0", "a1", "a2", "a3", "a4", "a5", "a6"},
 		Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: strings.Repeat("ü", 300)},
 	}}
-	got, err := engine.Prompt(config.Category{}, d)
-	must(t, err)
+	got := must.Get(engine.Prompt(config.Category{}, d))(t)
 	for _, want := range []string{"\n- and 1 more\n", `ü…"; commits a2 a3 a4 a5 a6 and 2 before` + "\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got no %q in:\n%s", want, got)
@@ -176,18 +172,13 @@ func TestPromptCannotBeLeft(t *testing.T) {
 		tame.Lessons = []fleet.Lesson{{ID: "a"}, {ID: "b"}}
 		tame.Attempts = []fleet.Run{{EndedAt: promptNoon(), Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "x"}}}
 		tame.Beside = []engine.Neighbour{{Run: fleet.Run{Category: "docs", Task: "x"}}}
-		if diff := cmp.Diff(rules(t, d), rules(t, tame)); diff != "" {
-			t.Errorf("rules (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "rules", rules(t, d), rules(t, tame))
 	})
 }
 
 // rules are a prompt without what is between its fences and between quotes.
 func rules(t *rapid.T, d engine.PromptData) []string {
-	got, err := engine.Prompt(config.Category{}, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(engine.Prompt(config.Category{}, d))(t)
 	_, after, _ := strings.Cut(got, "outside the fences.\n\n")
 	fence, _, _ := strings.Cut(after, "\n")
 	if strings.Trim(fence, "`") != "" || len(fence) < 3 {
@@ -217,8 +208,7 @@ func TestPromptPlaceholders(t *testing.T) {
 	data.Lessons = []fleet.Lesson{{ID: "l", Body: "Measure."}}
 	data.Attempts = []fleet.Run{{EndedAt: promptNoon(), Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "no network"}}}
 	data.Beside = []engine.Neighbour{{Run: fleet.Run{Category: "docs", Task: "guide"}, Apart: true}}
-	standard, err := engine.Prompt(config.Category{}, data)
-	must(t, err)
+	standard := must.Get(engine.Prompt(config.Category{}, data))(t)
 	task := standard[strings.Index(standard, "Your task. "):strings.Index(standard, "\n\nEarlier")]
 	for _, test := range []struct{ name, file, want, err string }{
 		{
@@ -237,7 +227,7 @@ func TestPromptPlaceholders(t *testing.T) {
 		{"no template", "Do { it }.\n\n", "Do { it }.\n\n" + standard, ""},
 	} {
 		file := filepath.Join(t.TempDir(), "prompt")
-		must(t, os.WriteFile(file, []byte(test.file), 0o600))
+		must.Do(t, os.WriteFile(file, []byte(test.file), 0o600))
 		got, err := engine.Prompt(config.Category{Prompt: file}, data)
 		if test.err != "" {
 			if err == nil || !strings.Contains(err.Error(), test.err) || !strings.Contains(err.Error(), file) {
@@ -254,8 +244,7 @@ func TestPromptPlaceholders(t *testing.T) {
 // TestPlaceholdersTopic compares the table of "stint help agents" with the placeholders.
 func TestPlaceholdersTopic(t *testing.T) {
 	t.Parallel()
-	topic, err := os.ReadFile("../cli/topics/agents.md")
-	must(t, err)
+	topic := must.Get(os.ReadFile("../cli/topics/agents.md"))(t)
 	var documented []string
 	for _, row := range regexp.MustCompile(`(?m)^\| \{\{([a-z_]+)\}\} `).FindAllStringSubmatch(string(topic), -1) {
 		documented = append(documented, row[1])

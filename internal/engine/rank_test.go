@@ -10,11 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/survey"
 )
@@ -37,8 +36,7 @@ func (d *dated) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 // reason is why a fire that decides now would leave a category out; empty: it would not.
 func (b *bench) reason(c fleet.Category) string {
 	b.Helper()
-	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
-	must(b, err)
+	s := must.Get(b.explain().Select(b.Context(), inspect.SelectOptions{}))(b)
 	for _, score := range s.Scores {
 		if score.Category == c {
 			return score.Out
@@ -56,9 +54,7 @@ func TestCooldown(t *testing.T) {
 	b.addTask("a-docs", "docs", fleet.StateTodo)
 	ended := b.clock()
 	b.Runner = says(`{"outcome":"nothing"}`) // no grade, and a session all the same
-	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	r, lock := b.dead("docs", "a-docs")
 	b.closeAll(lock)
 	b.reap() // ends now, too
@@ -103,15 +99,11 @@ func TestBackoffDoubles(t *testing.T) {
 			skipped++
 			continue
 		}
-		must(t, err)
-		if _, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
+		must.Get(b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "code")}))(t)
 		left, skipped = append(left, skipped), 0
 	}
-	if diff := cmp.Diff(left, []int{0, 1, 3, 7, 15, 31, 63, 63}); diff != "" {
-		t.Errorf("fires that left it out (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "fires that left it out", left, []int{0, 1, 3, 7, 15, 31, 63, 63})
 	b.wantsGrades("code", 8)
 
 	// A change as old as the back-off is no news; a newer one is, and ends the rest of a task that
@@ -142,13 +134,11 @@ func TestPauses(t *testing.T) {
 	}
 	pause := func(p fleet.Pause) {
 		t.Helper()
-		must(t, b.db.Pause(t.Context(), p))
+		must.Do(t, b.db.Pause(t.Context(), p))
 	}
 	wants := func(code, docs string) {
 		t.Helper()
-		if diff := cmp.Diff([]string{b.reason("code"), b.reason("docs")}, []string{code, docs}); diff != "" {
-			t.Errorf("left out because (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "left out because", []string{b.reason("code"), b.reason("docs")}, []string{code, docs})
 	}
 	pause(fleet.Pause{Category: "code", Reason: "flaky", Until: b.clock().Add(time.Hour)})
 	wants("paused: flaky (until 2026-06-01T13:00:00Z)", "")
@@ -175,8 +165,8 @@ func TestLessonsOnRecord(t *testing.T) {
 	b := newBench(t, "[lessons]\nwithhold = 0.5\n[category.code]\n")
 	b.addTask("fix", "code", fleet.StateActive)
 	lessons := b.Config.Lessons.Dir
-	must(t, os.Mkdir(lessons, 0o755))
-	must(t, os.WriteFile(filepath.Join(lessons, "measure.md"), []byte("---\n---\nMeasure first.\n"), 0o600))
+	must.Do(t, os.Mkdir(lessons, 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(lessons, "measure.md"), []byte("---\n---\nMeasure first.\n"), 0o600))
 	given := 0
 	b.Runner = agent(func(_ context.Context, s fleet.SessionSpec) fleet.SessionExit {
 		grade := "0"
@@ -189,9 +179,7 @@ func TestLessonsOnRecord(t *testing.T) {
 	const sessions = 40
 	for range sessions {
 		b.later(time.Second)
-		if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	}
 	effects, err := b.LessonEffects(t.Context())
 	if err != nil || len(effects) != 1 {
@@ -209,8 +197,7 @@ func TestOddsAddUp(t *testing.T) {
 	for _, c := range b.Config.CategoryNames() {
 		b.addTask("a-"+string(c), c, fleet.StateTodo)
 	}
-	r, err := b.fire(engine.FanoutOptions{Workers: 2})
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{Workers: 2}))(t)
 	odds, due := 0.0, 0.0
 	for _, c := range r.Choices {
 		if c.Odds == nil || *c.Odds <= 0 || *c.Odds >= 1 {

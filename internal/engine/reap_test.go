@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
 	"stint/internal/engine"
@@ -20,6 +19,7 @@ import (
 	"stint/internal/host"
 	"stint/internal/inspect"
 	"stint/internal/lane"
+	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/store"
 )
@@ -36,11 +36,10 @@ const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.d
 func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
 	b.Helper()
 	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Seat: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
-	lock, err := lane.Dir(b.Config.State).Live(r.ID)
-	must(b, err)
+	lock := must.Get(lane.Dir(b.Config.State).Live(r.ID))(b)
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
-	err = errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
+	err := errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
 	if err == nil {
 		_, _, err = b.db.LaneTaken(b.Context(), store.LaneTake{Run: r.ID, Category: c, Lane: 1, TTL: time.Hour})
 	}
@@ -57,8 +56,7 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 
 func (b *bench) reap() []engine.Reaped {
 	b.Helper()
-	reaped, err := b.Reap(b.Context(), false)
-	must(b, err)
+	reaped := must.Get(b.Reap(b.Context(), false))(b)
 	return reaped
 }
 
@@ -66,15 +64,14 @@ func (b *bench) closeAll(files ...*os.File) {
 	b.Helper()
 	for _, f := range files {
 		// A child of another test that has not become its program yet may have the file open, too.
-		must(b, errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close()))
+		must.Do(b, errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close()))
 	}
 }
 
 // checkRecord fails the test if two runs held one lane at once.
 func (b *bench) checkRecord() {
 	b.Helper()
-	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	must(b, err)
+	holds := must.Get(b.db.LaneHolds(b.Context(), time.Time{}))(b)
 	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
@@ -107,9 +104,7 @@ func TestDeadRunIsClosedOnce(t *testing.T) {
 	if reaped := b.reap(); reaped != nil {
 		t.Errorf("closed again: %+v", reaped)
 	}
-	if diff := cmp.Diff(b.stored(r.ID), first); diff != "" {
-		t.Errorf("changed by the second reaping (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "changed by the second reaping", b.stored(r.ID), first)
 	b.wantsGrades("code", 1)
 	if again, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil || again.Epoch != 2 {
 		t.Errorf("next session: epoch %d, %v; want 2", again.Epoch, err)
@@ -125,9 +120,7 @@ func TestDeadRestFromTheirDeath(t *testing.T) {
 	b.addTask("fix", "code", fleet.StateTodo)
 	r, lock := b.dead("code", "fix")
 	b.later(10 * time.Minute)
-	if _, err := b.db.Renew(t.Context(), store.Hold{Key: "fix", Holder: r.ID.Holder()}, 30*time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.db.Renew(t.Context(), store.Hold{Key: "fix", Holder: r.ID.Holder()}, 30*time.Minute))(t)
 	b.closeAll(lock)
 	died := b.clock()
 	b.later(2 * time.Minute)
@@ -160,10 +153,9 @@ func TestClockThatWasAhead(t *testing.T) {
 	b.session("0empty", "code", "other", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Noop}})
 	planned := fleet.Run{ID: "0planned", Category: "docs", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
 	_, _, err := b.db.Take(t.Context(), store.TakeRequest{Key: "write", Holder: "bob", TTL: time.Hour})
-	must(t, errors.Join(err, b.db.AddRun(t.Context(), planned)))
+	must.Do(t, errors.Join(err, b.db.AddRun(t.Context(), planned)))
 	b.later(10*time.Minute - ahead)
-	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
-	must(t, err)
+	s := must.Get(b.explain().Select(t.Context(), inspect.SelectOptions{}))(t)
 	for _, c := range s.Candidates {
 		if c.Out != "" {
 			t.Errorf("got %s out for %q, want it ready", c.Category, c.Out)
@@ -371,8 +363,7 @@ func TestWorkerThatNeverBegan(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	fired, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
+	fired := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	id := b.runOf(fired, "code")
 	b.later(time.Minute - time.Second)
 	if reaped := b.reap(); reaped != nil {
@@ -399,7 +390,7 @@ func TestSessionThatEndedButHoldsOn(t *testing.T) {
 	r = b.stored(r.ID)
 	grade := 0.75
 	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade}
-	must(t, b.db.Complete(t.Context(), r))
+	must.Do(t, b.db.Complete(t.Context(), r))
 	if reaped := b.reap(); reaped != nil {
 		t.Errorf("closed although its supervisor lives: %+v", reaped)
 	}
@@ -421,7 +412,7 @@ func TestSessionThatCannotBeAsked(t *testing.T) {
 	b.addTask("fix", "docs", fleet.StateTodo)
 	r, lock := b.dead("code", "fix")
 	b.closeAll(lock)
-	must(t, os.RemoveAll(filepath.Dir(lock.Name())))
+	must.Do(t, os.RemoveAll(filepath.Dir(lock.Name())))
 	b.later(time.Hour - time.Millisecond)
 	if _, err := b.Run(t.Context(), engine.RunOptions{Category: "docs"}); outcome(err) != fleet.Idle {
 		t.Errorf("before it expires: %v, want idle", err)
@@ -541,8 +532,7 @@ func TestPivots(t *testing.T) {
 				b.addTask("a-"+string(c), c, fleet.StateTodo)
 			}
 			payload := `{"all_scores":{"code":9,"large":8,"alien":7,"docs":6,"triage":5,"news":4}}`
-			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(payload)})
-			must(t, err)
+			fired := must.Get(b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(payload)}))(t)
 			b.Runner = says(`{"outcome":"productive","grade":0.5}`)
 			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
@@ -570,8 +560,7 @@ func TestPivots(t *testing.T) {
 // on record, and the lanes that it took: one a category, given back.
 func (b *bench) checkDenials(id fleet.RunID, want []fleet.Category) {
 	b.Helper()
-	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
-	must(b, err)
+	denials := must.Get(b.db.DeniedClaims(b.Context(), time.Time{}))(b)
 	var got []fleet.Category
 	for _, d := range denials {
 		got = append(got, d.Category)
@@ -579,11 +568,8 @@ func (b *bench) checkDenials(id fleet.RunID, want []fleet.Category) {
 			b.Errorf("denial on record: %+v", d)
 		}
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		b.Errorf("denied in (-got +want):\n%s", diff)
-	}
-	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	must(b, err)
+	must.Equal(b, "denied in", got, want)
+	holds := must.Get(b.db.LaneHolds(b.Context(), time.Time{}))(b)
 	if slices.ContainsFunc(holds, func(h fleet.LaneHold) bool { return h.ReleasedAt.IsZero() }) {
 		b.Errorf("lanes not given back: %+v", holds)
 	}
@@ -599,13 +585,12 @@ func TestPivotLeavesTheFamily(t *testing.T) {
 			b := newBench(t, threeCategories)
 			for id, c := range map[string]fleet.Category{"one": "code", "two": "docs"} {
 				text := fmt.Sprintf("---\nstate: active\ncategory: %s\nfamily: release\n---\n", c)
-				must(t, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o600))
+				must.Do(t, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o600))
 			}
 			if stranger {
 				b.addTask("unrelated", "docs", fleet.StateBacklog)
 			}
-			fired, err := b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(`{"all_scores":{"code":2,"docs":1}}`)})
-			must(t, err)
+			fired := must.Get(b.fire(engine.FanoutOptions{Workers: 1, Payload: []byte(`{"all_scores":{"code":2,"docs":1}}`)}))(t)
 			b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
 			run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(fired, "code")})
 			if stranger && (err != nil || run.Task != "unrelated") || !stranger && outcome(err) != fleet.RunDenied {
@@ -622,14 +607,13 @@ func TestReapTrims(t *testing.T) {
 	r, lock := b.dead("code", "fix")
 	files := fleet.FilesOf(b.Config.State, r.ID)
 	big := filepath.Join(files.Out, "big")
-	err := errors.Join(os.Mkdir(files.Out, 0o700), os.WriteFile(files.Result, []byte("{}"), 0o600), os.WriteFile(big, nil, 0o600),
-		os.Truncate(big, b.Config.Runs.Out))
-	must(t, err)
+	must.Do(t, errors.Join(os.Mkdir(files.Out, 0o700), os.WriteFile(files.Result, []byte("{}"), 0o600), os.WriteFile(big, nil, 0o600),
+		os.Truncate(big, b.Config.Runs.Out)))
 	b.reap()
 	if _, err := os.Lstat(big); err != nil {
 		t.Errorf("trimmed while it lives: %v", err)
 	}
-	must(t, lock.Close())
+	must.Do(t, lock.Close())
 	b.reap()
 	if _, err := os.Lstat(big); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want it gone", err)
@@ -644,8 +628,7 @@ func TestWorktreeOfSweptRun(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)
 	b.addTask("fix", "code", fleet.StateTodo)
-	run, err := b.Run(t.Context(), engine.RunOptions{Category: "code"})
-	must(t, err)
+	run := must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	over := map[fleet.RunID]bool{}
 	b.Repo = tidier{ask: func(live func(fleet.RunID) bool) { over[run.ID], over["0stranger"] = live(run.ID), live("0stranger") }}
 	b.Config.Fanout.Allow = nil
@@ -656,7 +639,7 @@ func TestWorktreeOfSweptRun(t *testing.T) {
 		if !over[run.ID] || over["0stranger"] {
 			t.Errorf("got %v, want the run over, and the one not on record left alone", over)
 		}
-		must(t, os.RemoveAll(fleet.FilesOf(b.Config.State, run.ID).Dir))
+		must.Do(t, os.RemoveAll(fleet.FilesOf(b.Config.State, run.ID).Dir))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/inspect"
+	"stint/internal/must"
 )
 
 // TestReportOfAnyAge has a record of an hour, of a month, and one so old that it is counted
@@ -28,12 +29,9 @@ func TestReportOfAnyAge(t *testing.T) {
 			if i > 0 {
 				b.later(age / 2)
 			}
-			if _, err := b.Run(t.Context(), engine.RunOptions{Category: "code"}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 		}
-		r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
-		must(t, err)
+		r := must.Get(b.explain().Report(t.Context(), time.Unix(0, 0)))(t)
 		if r.All.Runs != 3 || r.All.Graded != 3 || r.Audit.TotalAcquisitions != 3 {
 			t.Errorf("%v: got %d runs, %d grades, %d lanes, want 3 each", age, r.All.Runs, r.All.Graded, r.Audit.TotalAcquisitions)
 		}
@@ -77,8 +75,7 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 	b := newBench(t, "[category.code]\nself_directed = true\ncooldown = \"0s\"\nlanes = 2\n[category.docs]\nself_directed = true\ncooldown = \"0s\"\n")
 	b.Runner = says(`{"outcome":"productive","grade":0.8}`)
 	for i := range 6 {
-		f, err := b.fire(engine.FanoutOptions{})
-		must(t, err)
+		f := must.Get(b.fire(engine.FanoutOptions{}))(t)
 		for _, c := range f.Choices {
 			if i < 5 && c.Run != "" { // of the last fire they are under way
 				b.mustRun(c.Run)
@@ -86,10 +83,8 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 		}
 		b.later(time.Minute)
 	}
-	r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
-	must(t, err)
-	s, err := b.explain().Select(t.Context(), inspect.SelectOptions{})
-	must(t, err)
+	r := must.Get(b.explain().Report(t.Context(), time.Unix(0, 0)))(t)
+	s := must.Get(b.explain().Select(t.Context(), inspect.SelectOptions{}))(t)
 	explain := s.Payload().Explain
 	entitled := 0.0
 	for _, c := range r.Categories {

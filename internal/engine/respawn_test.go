@@ -15,6 +15,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/pressure"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -42,16 +43,14 @@ func chain(t *testing.T, config string) (b *bench, later *timers, id fleet.RunID
 	b.Later = later
 	b.Runner = says(good)
 	b.addTask("fix", "code", fleet.StateTodo)
-	r, err := b.fire(engine.FanoutOptions{Payload: []byte(`{"selected":{"category":"code"}}`), Workers: 1})
-	must(t, err)
+	r := must.Get(b.fire(engine.FanoutOptions{Payload: []byte(`{"selected":{"category":"code"}}`), Workers: 1}))(t)
 	return b, later, b.runOf(r, "code")
 }
 
 // mustRun runs a planned session that must go well.
 func (b *bench) mustRun(id fleet.RunID) fleet.Run {
 	b.Helper()
-	r, err := b.Run(b.Context(), engine.RunOptions{Run: id, Binary: "/usr/bin/stint"})
-	must(b, err)
+	r := must.Get(b.Run(b.Context(), engine.RunOptions{Run: id, Binary: "/usr/bin/stint"}))(b)
 	return r
 }
 
@@ -67,8 +66,7 @@ func (b *bench) follower(r fleet.Run) fleet.Run {
 // explained is what a ranking says of code.
 func (b *bench) explained() selector.Candidate {
 	b.Helper()
-	s, err := b.explain().Select(b.Context(), inspect.SelectOptions{})
-	must(b, err)
+	s := must.Get(b.explain().Select(b.Context(), inspect.SelectOptions{}))(b)
 	for _, c := range s.Candidates {
 		if c.Category == "code" {
 			return c
@@ -91,9 +89,7 @@ func TestGoodSessionIsFollowedOnce(t *testing.T) {
 		ID: next.ID, Fire: first.Fire, Category: "code", Rank: first.Rank, ChainDepth: 1, Source: fleet.FromRespawn,
 		Unit: fleet.UnitName("bob", "code", next.ID), Agent: "fake", CreatedAt: b.clock(), NotBefore: b.clock().Add(3 * time.Minute),
 	}
-	if diff := cmp.Diff(next, want, cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("next run (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "next run", next, want, cmpopts.EquateEmpty())
 	if len(later.specs) != 1 || later.specs[0].Name != next.Unit || later.delays[0] != 3*time.Minute {
 		t.Errorf("got timers for %+v after %v, want one for %s after its rest", later.specs, later.delays, next.Unit)
 	}
@@ -201,9 +197,9 @@ func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end flee
 	if err == nil {
 		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
 	}
-	must(b, err)
+	must.Do(b, err)
 	end.ID, end.Category, end.Agent, end.Key, end.Epoch = id, c, agent, key, 1
-	must(b, errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)))
+	must.Do(b, errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)))
 }
 
 // meetWall has an agent meet a usage limit for three hours.
@@ -245,7 +241,7 @@ func TestRestingRun(t *testing.T) {
 func TestNoSlotForOneMore(t *testing.T) {
 	t.Parallel()
 	b, later, id := chain(t, "[fanout]\nslots = 1\n[category.code]\n[category.docs]\n")
-	must(t, b.db.AddRun(t.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}))
+	must.Do(t, b.db.AddRun(t.Context(), fleet.Run{ID: "0other", Category: "docs", Source: fleet.FromHand, Agent: "fake", CreatedAt: b.clock()}))
 	if r := b.mustRun(id); r.Followed != "no slot free" || len(later.specs) != 0 {
 		t.Errorf("got %q and timers %+v, want nothing planned", r.Followed, later.specs)
 	}
@@ -259,8 +255,7 @@ func TestTimerThatIsGone(t *testing.T) {
 	next := b.follower(b.mustRun(id))
 	state := func() fleet.RunState {
 		t.Helper()
-		d, err := b.explain().RunDetail(t.Context(), next.ID)
-		must(t, err)
+		d := must.Get(b.explain().RunDetail(t.Context(), next.ID))(t)
 		return d.State
 	}
 	if got := state(); got != fleet.RunWaiting {
@@ -347,8 +342,7 @@ func TestRunThatNeverBegins(t *testing.T) {
 	b, _, id := chain(t, threeCategories)
 	fire := b.stored(id).Fire
 	next := b.follower(b.mustRun(id))
-	before, err := b.db.Fire(t.Context(), fire)
-	must(t, err)
+	before := must.Get(b.db.Fire(t.Context(), fire))(t)
 	b.later(4*time.Minute - time.Millisecond) // its rest, and a minute's grace
 	if reaped := b.reap(); reaped != nil {
 		t.Errorf("closed before its time: %+v", reaped)

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestFiresKeepToSlots draws fleets of several agents and fires again and again, so that
@@ -77,8 +78,7 @@ func TestFiresKeepToSlots(t *testing.T) {
 // openOf counts the open runs of each agent.
 func (b *bench) openOf() map[string]int {
 	b.Helper()
-	s, err := b.db.Snapshot(b.Context())
-	must(b, err)
+	s := must.Get(b.db.Snapshot(b.Context()))(b)
 	open := map[string]int{}
 	for _, r := range s.Open {
 		open[r.Agent]++

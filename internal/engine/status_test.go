@@ -6,11 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -31,8 +30,7 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	b.addTask("a-docs", "docs", fleet.StateTodo)
 	bars := func() map[fleet.Category]string {
 		t.Helper()
-		s, err := b.explain().Status(t.Context(), inspect.StatusOptions{Fires: 2})
-		must(t, err)
+		s := must.Get(b.explain().Status(t.Context(), inspect.StatusOptions{Fires: 2}))(t)
 		got := map[fleet.Category]string{}
 		for c, g := range s.Bars {
 			got[c] = g.String()
@@ -46,13 +44,11 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	}
 	check := func(when string, want map[fleet.Category]string) {
 		t.Helper()
-		if diff := cmp.Diff(bars(), want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", when, diff)
-		}
+		must.Equal(t, when, bars(), want)
 	}
 	pause := func(c fleet.Category) {
 		t.Helper()
-		must(t, b.db.Pause(t.Context(), fleet.Pause{Category: c, Reason: "bob", Until: b.clock().Add(30 * time.Second)}))
+		must.Do(t, b.db.Pause(t.Context(), fleet.Pause{Category: c, Reason: "bob", Until: b.clock().Add(30 * time.Second)}))
 	}
 	b.Gates = waiting{"docs": "5 results wait", "alerts": "2 results wait"}
 	pause("triage")
@@ -76,9 +72,7 @@ func TestStatusTellsWhatHoldsNow(t *testing.T) {
 	b.later(time.Hour) // ops never began
 	check("an hour later", map[fleet.Category]string{"code": "no workable task, as fire 1 found", "docs": "5 results wait, as fire 1 found"})
 	b.Gates = waiting{}
-	if _, err := b.fire(engine.FanoutOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.fire(engine.FanoutOptions{}))(t)
 	got := bars()
 	if got["code"] != "no workable task, as fire 3 found" || got["docs"] == "5 results wait, as fire 1 found" {
 		t.Errorf("after the next fire: got %v", got)
@@ -114,8 +108,7 @@ func TestRunEndsInALook(t *testing.T) {
 		}
 		b.closeAll(lock)
 	}}
-	st, err := b.explain().Status(t.Context(), inspect.StatusOptions{})
-	must(t, err)
+	st := must.Get(b.explain().Status(t.Context(), inspect.StatusOptions{}))(t)
 	graded := 0
 	for _, belief := range st.Beliefs {
 		graded += belief.Graded

@@ -8,10 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestStop(t *testing.T) {
@@ -46,7 +45,7 @@ func TestStop(t *testing.T) {
 				b.closeAll(lock)
 			}
 			if tt.lost {
-				must(t, os.Remove(fleet.FilesOf(b.Config.State, r.ID).Alive))
+				must.Do(t, os.Remove(fleet.FilesOf(b.Config.State, r.ID).Alive))
 			}
 			b.Stopper = ending{b, func() {
 				if !tt.deaf {
@@ -88,8 +87,7 @@ func TestStopBeforeItBegan(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
-	report, err := b.fire(engine.FanoutOptions{})
-	must(t, err)
+	report := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	id := b.runOf(report, "code")
 	r, err := b.Engine.Stop(t.Context(), id)
 	if err != nil || r.Verdict.Outcome != fleet.Abandoned || !slices.Equal(b.told, []fleet.RunID{id}) {
@@ -116,7 +114,7 @@ func TestStopAll(t *testing.T) {
 	docs, lock := b.dead("docs", "write")
 	b.closeAll(lock)
 	rests := fleet.Run{ID: fleet.NewRunID(b.clock(), 1001), Category: "docs", CreatedAt: b.clock(), NotBefore: b.clock().Add(time.Hour)}
-	must(t, b.db.AddRun(t.Context(), rests))
+	must.Do(t, b.db.AddRun(t.Context(), rests))
 	follower := rests
 	follower.ID = fleet.NewRunID(b.clock(), 1002)
 	b.onStop = func(r fleet.Run) {
@@ -129,8 +127,7 @@ func TestStopAll(t *testing.T) {
 	}
 	stop := func(name string) map[fleet.RunID]fleet.Outcome {
 		t.Helper()
-		list, err := b.StopAll(t.Context(), name)
-		must(t, err)
+		list := must.Get(b.StopAll(t.Context(), name))(t)
 		got := map[fleet.RunID]fleet.Outcome{}
 		for _, s := range list {
 			got[s.Was.ID] = s.Run.Verdict.Outcome
@@ -141,12 +138,8 @@ func TestStopAll(t *testing.T) {
 		return got
 	}
 	want := map[fleet.RunID]fleet.Outcome{docs.ID: fleet.Abandoned, rests.ID: fleet.Abandoned, follower.ID: fleet.Abandoned}
-	if diff := cmp.Diff(stop("docs"), want); diff != "" {
-		t.Errorf("stopped of docs (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(stop(""), map[fleet.RunID]fleet.Outcome{code.ID: ""}); diff != "" {
-		t.Errorf("stopped of all, of which one does not die (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "stopped of docs", stop("docs"), want)
+	must.Equal(t, "stopped of all, of which one does not die", stop(""), map[fleet.RunID]fleet.Outcome{code.ID: ""})
 	if got := stop("triage"); len(got) > 0 {
 		t.Errorf("stopped %v of a category with nothing open", got)
 	}

@@ -8,11 +8,11 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/rundir"
 )
 
@@ -111,9 +111,7 @@ func TestAccount(t *testing.T) {
 			if r.EndedAt.IsZero() {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(r.Usage, tt.want, cmpopts.EquateEmpty(), cmpopts.EquateApprox(0, 1e-12)); diff != "" {
-				t.Errorf("usage (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "usage", r.Usage, tt.want, cmpopts.EquateEmpty(), cmpopts.EquateApprox(0, 1e-12))
 		})
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"stint/internal/command"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/store"
 	"stint/internal/store/storetest"
@@ -212,30 +213,26 @@ func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("n
 // owed, each denial, and each lane that is held.
 func (b *bench) outcomeOf() (lines []string) {
 	b.Helper()
-	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
-	must(b, err)
+	runs := must.Get(b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100}))(b)
 	for _, r := range runs {
 		lines = append(lines, fmt.Sprintf("run %s %s %s %v", r.Category, r.Task, r.Verdict.Outcome, r.Verdict.Grade != nil))
 	}
 	tasks, _, err := b.Tasks.List(b.Context())
-	must(b, err)
+	must.Do(b, err)
 	for _, t := range tasks {
 		lines = append(lines, fmt.Sprintf("task %s %s", t.ID, t.State))
 	}
-	denials, err := b.db.DeniedClaims(b.Context(), time.Time{})
-	must(b, err)
+	denials := must.Get(b.db.DeniedClaims(b.Context(), time.Time{}))(b)
 	for _, d := range denials {
 		lines = append(lines, fmt.Sprintf("denied %s by %s", d.Key, d.Holder))
 	}
-	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	must(b, err)
+	holds := must.Get(b.db.LaneHolds(b.Context(), time.Time{}))(b)
 	for _, h := range holds {
 		if h.ReleasedAt.IsZero() {
 			lines = append(lines, fmt.Sprintf("lane %s.%d is held", h.Category, h.Lane))
 		}
 	}
-	s, err := b.db.Snapshot(b.Context())
-	must(b, err)
+	s := must.Get(b.db.Snapshot(b.Context()))(b)
 	for _, m := range s.Tasks {
 		lines = append(lines, fmt.Sprintf("remembered %s %s owed %q", m.Task, m.State, m.Owed))
 	}
@@ -253,16 +250,14 @@ func (b *bench) checkSettled() {
 			b.Errorf("reap: %v", err)
 		}
 	}
-	s, err := b.db.Snapshot(b.Context())
-	must(b, err)
+	s := must.Get(b.db.Snapshot(b.Context()))(b)
 	for _, r := range s.Open {
 		b.Errorf("run %s of %s is open still", r.ID, r.Category)
 	}
 	if keys := b.held(); keys != nil {
 		b.Errorf("held still: %v", keys)
 	}
-	runs, err := b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100})
-	must(b, err)
+	runs := must.Get(b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100}))(b)
 	graded := map[fleet.Category]int{}
 	for _, r := range runs {
 		if r.Verdict.Grade != nil && !r.Held && r.Verdict.Fault != fleet.FaultAgent {
@@ -274,8 +269,7 @@ func (b *bench) checkSettled() {
 			b.Errorf("%s learnt from %d grades, and %d are on record", c, arm.Graded, graded[c])
 		}
 	}
-	holds, err := b.db.LaneHolds(b.Context(), time.Time{})
-	must(b, err)
+	holds := must.Get(b.db.LaneHolds(b.Context(), time.Time{}))(b)
 	for _, h := range holds {
 		if h.ReleasedAt.IsZero() {
 			b.Errorf("lane %s.%d of run %s is not given back", h.Category, h.Lane, h.Run)

@@ -6,9 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 )
@@ -107,16 +106,10 @@ func keep(t *testing.T, db *sqlite.DB, reason string, take store.TakeRequest) {
 		t.Fatalf("take %q for %q: %s, %v; want it granted", take.Key, take.Holder, grant, err)
 	}
 	hold := store.Hold{Key: take.Key, Holder: take.Holder}
-	if _, err := db.Release(t.Context(), hold, fleet.EndingDone, reason); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(db.Release(t.Context(), hold, fleet.EndingDone, reason))(t)
 	c, _, err := db.Check(t.Context(), take.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	got := [4]string{string(c.Key), string(c.Holder), c.Note, c.Reason}
 	want := [4]string{string(take.Key), string(take.Holder), take.Note, reason}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("kept (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "kept", got, want)
 }

@@ -3,9 +3,8 @@ package fleet_test
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestRecall puts what is remembered of tasks above what their sources say, until these
@@ -86,9 +85,7 @@ func TestRecall(t *testing.T) {
 			if tt.memory.Task == "" && tt.memory.Holds(tt.task) {
 				tt.want.Memory = &tt.memory
 			}
-			if diff := cmp.Diff(got[0], tt.want); diff != "" {
-				t.Errorf("task (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "task", got[0], tt.want)
 		})
 	}
 }
@@ -165,8 +162,6 @@ func TestAfter(t *testing.T) {
 			t.Errorf("%s: leads: %v, want %v", tt.ends, leads, tt.leads)
 		}
 		m.Rests = 0
-		if diff := cmp.Diff(m, tt.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", tt.ends, diff)
-		}
+		must.Equal(t, tt.ends, m, tt.want)
 	}
 }

@@ -6,13 +6,12 @@ import (
 
 	"github.com/coreos/go-systemd/v22/unit"
 	"pgregory.net/rapid"
+
+	"stint/internal/must"
 )
 
 func drawCategory(t *rapid.T) Category {
-	c, err := ParseCategory(rapid.StringMatching(`[a-z0-9][a-z0-9_-]{0,31}`).Draw(t, "category"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ParseCategory(rapid.StringMatching(`[a-z0-9][a-z0-9_-]{0,31}`).Draw(t, "category")))(t)
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/frontmatter"
+	"stint/internal/must"
 )
 
 const recipe frontmatter.Kind = "recipe"
@@ -72,10 +73,7 @@ func TestFieldsWithin(t *testing.T) {
 		{"in:\n  list: a\n  list: b\n", []string{"a"}, "a.md:4: list is given twice, first on line 3: remove one"},
 		{"in:\n  list: {}\nlast: []\n", nil, "a.md:3: in.list: want a list of text"},
 	} {
-		d, err := recipe.Parse("a.md", []byte("---\n"+test.front+"---\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(recipe.Parse("a.md", []byte("---\n"+test.front+"---\n")))(t)
 		f := d.Fields()
 		list := f.Within("in").List("list")
 		_ = f.Text("last")
@@ -100,13 +98,9 @@ func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for name, size := range map[string]int{"small": 3, "large": 3 << 20} {
-		if err := os.WriteFile(path(name), []byte(strings.Repeat("x", size)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path(name), []byte(strings.Repeat("x", size)), 0o600))
 	}
-	if err := syscall.Mkfifo(path("fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(path("fifo"), 0o600))
 	for name, want := range map[string]int{"small": 3, "large": 1<<20 + 1} {
 		data, info, err := frontmatter.ReadFile(path(name))
 		if err != nil || len(data) != want || info.Mode().Perm() != 0o600 {

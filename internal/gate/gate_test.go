@@ -13,6 +13,7 @@ import (
 	"stint/internal/command"
 	"stint/internal/fleet"
 	"stint/internal/gate"
+	"stint/internal/must"
 )
 
 // shell is a gate of 3 whose command is a script.
@@ -75,9 +76,7 @@ func TestFullAsksEach(t *testing.T) {
 	gates := gate.Gates{"code": meet("a", "b"), "docs": meet("b", "a"), "broken": shell(t, "exit 1"), "open": shell(t, "echo 2")}
 	full, failed := gates.Full(t.Context())
 	const reason = "5 of its results wait for review, and the limit is 3"
-	if diff := cmp.Diff(full, map[fleet.Category]string{"code": reason, "docs": reason}); diff != "" {
-		t.Errorf("full (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "full", full, map[fleet.Category]string{"code": reason, "docs": reason})
 	if len(failed) != 1 || failed["broken"] == nil {
 		t.Errorf("failed: got %v, want broken alone", failed)
 	}

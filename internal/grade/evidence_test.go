@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // anyEvidence is a session that no grader speaks of.
@@ -278,9 +278,7 @@ func TestJudgeByEvidence(t *testing.T) {
 				tt.terms = map[string]float64{}
 			}
 			got := fleet.Verdict{Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, Parts: terms}
-			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason, Parts: tt.terms}); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason, Parts: tt.terms})
 		})
 	}
 }
@@ -292,9 +290,7 @@ func TestJudgeCounts(t *testing.T) {
 		Transcript: &Transcript{ToolCalls: 9, ToolErrors: 1, Retries: 3},
 	}
 	want := map[string]float64{"commits": 1, "files": 2, "lines": 34, "tool_calls": 9, "tool_errors": 1, "retries": 3}
-	if diff := cmp.Diff(Judge(e).Parts, want); diff != "" {
-		t.Errorf("parts (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "parts", Judge(e).Parts, want)
 }
 
 // TestJudgeAtAUsageLimit has each way to end at one.
@@ -341,12 +337,8 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 			e := Evidence{Exit: tt.exit, Commits: tt.commits, Transcript: &tt.output}
 			j := Assess(e)
 			got := fleet.Verdict{Outcome: j.Verdict.Outcome, Grade: j.Verdict.Grade, Reason: j.Verdict.Reason}
-			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
-			if diff := cmp.Diff(j.Limit, tt.output.Limit); diff != "" {
-				t.Errorf("limit (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason})
+			must.Equal(t, "limit", j.Limit, tt.output.Limit)
 			if tt.want == fleet.Quota && WantsOpinion(e) {
 				t.Error("a grader is asked about a session that met a limit")
 			}
@@ -395,12 +387,8 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 			tt.evidence.Exit = exited(0, says)
 			j := Assess(tt.evidence)
 			got := fleet.Verdict{Outcome: j.Verdict.Outcome, Grade: j.Verdict.Grade, Reason: j.Verdict.Reason}
-			if diff := cmp.Diff(got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason}); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
-			if diff := cmp.Diff(j.Limit, tt.wall); diff != "" {
-				t.Errorf("limit (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got, fleet.Verdict{Outcome: tt.want, Grade: tt.grade, Reason: tt.reason})
+			must.Equal(t, "limit", j.Limit, tt.wall)
 			if WantsOpinion(tt.evidence) != tt.asked {
 				t.Errorf("its grader is asked: %t", !tt.asked)
 			}

@@ -3,9 +3,8 @@ package grade
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestJudgeAtAFault(t *testing.T) {
@@ -52,9 +51,7 @@ func TestJudgeAtAFault(t *testing.T) {
 			if v.Outcome != tt.outcome || v.Fault != tt.fault || v.Reason != tt.reason {
 				t.Errorf("got %s, %q: %q\nwant %s, %q: %q", v.Outcome, v.Fault, v.Reason, tt.outcome, tt.fault, tt.reason)
 			}
-			if diff := cmp.Diff(v.Grade, tt.grade); diff != "" {
-				t.Errorf("grade (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "grade", v.Grade, tt.grade)
 			if wants := WantsOpinion(e); wants && (v.Outcome == fleet.Unavailable || v.Fault.OfTask()) {
 				t.Error("a grader is asked about a session that could not work")
 			}

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func exited(status int, result string) fleet.SessionExit {
@@ -105,9 +104,7 @@ func TestJudge(t *testing.T) {
 				}
 			}
 			got := Judge(Evidence{Exit: tt.exit, Commits: tt.commits})
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got, tt.want)
 		})
 	}
 }
@@ -185,9 +182,7 @@ func TestJudgeTrusted(t *testing.T) {
 				tt.want.Parts["grade_claim"] = *tt.want.Grade
 			}
 			got := Judge(Evidence{Exit: tt.exit, Commits: tt.commits, Trusted: true})
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got, tt.want)
 		})
 	}
 }

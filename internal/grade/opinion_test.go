@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestJudgeByOpinion has one case for each witness that a grader outweighs, or does not.
@@ -55,9 +56,7 @@ func TestJudgeByOpinion(t *testing.T) {
 			}
 			e.Opinion = &tt.opinion
 			got := Assess(e)
-			if diff := cmp.Diff(got.Verdict, tt.want); diff != "" {
-				t.Errorf("verdict (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "verdict", got.Verdict, tt.want)
 			if len(got.Warnings) > 0 {
 				t.Errorf("got warnings %q, want none", got.Warnings)
 			}
@@ -106,9 +105,7 @@ func TestJudgeFallsBackLoudly(t *testing.T) {
 			if want := "1 commit; grader: " + tt.want; got.Verdict.Reason != want {
 				t.Errorf("got  %.300s\nwant %s", got.Verdict.Reason, want)
 			}
-			if diff := cmp.Diff(got.Warnings, []string{"grader: " + tt.want}); diff != "" {
-				t.Errorf("warnings (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "warnings", got.Warnings, []string{"grader: " + tt.want})
 		})
 	}
 }
@@ -171,13 +168,8 @@ func TestCaseEncode(t *testing.T) {
 
 func mustEncode(t *testing.T, c Case, e Evidence, want string) {
 	t.Helper()
-	got, err := c.Encode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), want); diff != "" {
-		t.Errorf("evidence (-got +want):\n%s", diff)
-	}
+	got := must.Get(c.Encode(e))(t)
+	must.Equal(t, "evidence", string(got), want)
 }
 
 // FuzzOpinion lets a grader print anything: the verdict is one that can be stored and

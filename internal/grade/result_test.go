@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestAssessReadsExtras(t *testing.T) {
@@ -50,9 +51,7 @@ func TestAssessReadsExtras(t *testing.T) {
 			t.Parallel()
 			got := Assess(Evidence{Exit: exited(0, tt.result), Transcript: tt.output})
 			got.Verdict = fleet.Verdict{}
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("judgement (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "judgement", got, tt.want)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/host"
+	"stint/internal/must"
 )
 
 func machine(id string) host.Machine {
@@ -24,9 +25,7 @@ func machine(id string) host.Machine {
 func made(t *testing.T, m host.Machine) string {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), "state")
-	if err := host.Check(state, m, true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, host.Check(state, m, true))
 	return state
 }
 
@@ -49,10 +48,7 @@ func TestCopiedFolder(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			state, now := made(t, machine(c.made)), machine(c.now)
-			before, err := host.Read(state)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must.Get(host.Read(state))(t)
 			for _, create := range []bool{true, false} {
 				err := host.Check(state, now, create)
 				if c.refused != errors.Is(err, fleet.ErrUsage) || c.refused != (fleet.Hint(err) == "stint host adopt") {
@@ -78,9 +74,7 @@ func TestIdentityThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "{", `{"schema":"stint/identity@2","id":"a"}`, `{"schema":"stint/identity@1"}`} {
 		state := made(t, machine("m1"))
-		if err := os.WriteFile(filepath.Join(state, host.File), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(state, host.File), []byte(text), 0o600))
 		if err := host.Check(state, machine("m1"), true); !errors.Is(err, fleet.ErrUsage) || fleet.Hint(err) == "" {
 			t.Errorf("%q: got %v, want it refused with a hint", text, err)
 		}
@@ -108,9 +102,7 @@ func TestFirstOfMany(t *testing.T) {
 	}
 	// A process that died before the link has left a draft.
 	crashed := filepath.Join(state, host.File+".new-crashed")
-	if err := errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(crashed, []byte("{"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.MkdirAll(state, 0o700), os.WriteFile(crashed, []byte("{"), 0o600)))
 	ids := make([]string, 16)
 	var all sync.WaitGroup
 	for n := range ids {

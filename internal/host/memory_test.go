@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/host"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -47,9 +48,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("accept: was %+v, is %+v, %v", was, m.Seen(), err)
 	}
 	// A write that was cut off by a power cut.
-	if err := os.WriteFile(filepath.Join(string(m), host.SeenFile), []byte(`{"System":"2","Tim`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(string(m), host.SeenFile), []byte(`{"System":"2","Tim`), 0o600))
 	if s := m.Seen(); s != (store.Seen{}) {
 		t.Errorf("of half a line: %+v", s)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // childMode makes the test binary a process that holds locks under the folder in
@@ -71,17 +72,9 @@ func start(t *testing.T, mode string, s Dir, processes int) child {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childMode+"="+mode, childState+"="+string(s))
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(cmd.StdinPipe())(t)
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	c := child{cmd, stdin}
 	t.Cleanup(func() { c.kill(t) })
 	t.Cleanup(func() { _ = stdin.Close() })
@@ -120,10 +113,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 
 func mustTake(t *testing.T, s Dir, lane int) fleet.Lane {
 	t.Helper()
-	l, err := s.Take("code", lane, "0test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(s.Take("code", lane, "0test"))(t)
 	if l.Number != lane {
 		t.Fatalf("got lane %d, want %d", l.Number, lane)
 	}
@@ -139,10 +129,7 @@ func mustBeBusy(t *testing.T, s Dir, lane int) {
 
 func lives(t *testing.T, s Dir, run fleet.RunID) bool {
 	t.Helper()
-	l, err := s.Lives(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(s.Lives(run))(t)
 	return l
 }
 
@@ -156,9 +143,7 @@ func TestTake(t *testing.T) {
 	if l, err := s.Take("docs", 1, "0test"); err != nil || l.Number != 1 {
 		t.Errorf("got lane %d of another category, %v, want 1", l.Number, err)
 	}
-	if err := first.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Release())
 	third := mustTake(t, s, 1)
 	mustBeBusy(t, s, 2)
 	for _, l := range []fleet.Lane{second, third} {
@@ -176,16 +161,11 @@ func TestLockFilesStay(t *testing.T) {
 	s := Dir(t.TempDir())
 	path := filepath.Join(string(s), "locks", "code.1.lock")
 	l := mustTake(t, s, 1)
-	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(path))(t)
 	if got, err := os.ReadFile(path); err != nil || string(got) != fmt.Sprintf("run 0test pid %d\n", os.Getpid()) {
 		t.Errorf("got %q, %v, want run and pid", got, err)
 	}
-	if err := l.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Release())
 	mustTake(t, s, 1)
 	after, err := os.Stat(path)
 	if err != nil || !os.SameFile(before, after) {
@@ -204,12 +184,8 @@ func TestLockFilesStay(t *testing.T) {
 func TestLockFileTextMeansNothing(t *testing.T) {
 	t.Parallel()
 	s := Dir(t.TempDir())
-	if err := os.MkdirAll(filepath.Join(string(s), "locks"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(string(s), "locks", "code.1.lock"), []byte("run 0r pid 1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(string(s), "locks"), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(string(s), "locks", "code.1.lock"), []byte("run 0r pid 1\n"), 0o600))
 	mustTake(t, s, 1)
 }
 
@@ -260,16 +236,12 @@ func TestTakeAtOnce(t *testing.T) {
 func TestTakeWithoutFolder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	if _, err := Dir(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
 		t.Errorf("got %v, want an error that is not busy", err)
 	}
 	s := Dir(t.TempDir())
-	if err := os.MkdirAll(filepath.Join(string(s), "locks", "code.1.lock"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(string(s), "locks", "code.1.lock"), 0o700))
 	if _, err := s.Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
 		t.Errorf("got %v for a folder in place of the lock, want an error that is not busy", err)
 	}
@@ -281,10 +253,7 @@ func TestLive(t *testing.T) {
 	if _, err := s.Lives("0r1"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("got %v of a run that never began here, want not found", err)
 	}
-	alive, err := s.Live("0r1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(s.Live("0r1"))(t)
 	for range 3 { // asking takes nothing away
 		if !lives(t, s, "0r1") {
 			t.Error("got a run dead that holds its lock, want alive")
@@ -297,9 +266,7 @@ func TestLive(t *testing.T) {
 	if err != nil || info.Mode() != 0o600 {
 		t.Errorf("got %v, %v, want mode 0600", info.Mode(), err)
 	}
-	if err := alive.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, alive.Close())
 	if lives(t, s, "0r1") {
 		t.Error("got a run alive after its end, want dead")
 	}
@@ -313,21 +280,11 @@ func TestLive(t *testing.T) {
 func TestLivesBesideAProbe(t *testing.T) {
 	t.Parallel()
 	s := Dir(t.TempDir())
-	alive, err := s.Live("0r1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := alive.Close(); err != nil {
-		t.Fatal(err)
-	}
-	probe, err := os.Open(alive.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(s.Live("0r1"))(t)
+	must.Do(t, alive.Close())
+	probe := must.Get(os.Open(alive.Name()))(t)
 	defer probe.Close()
-	if err := lock(probe, unix.LOCK_SH); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lock(probe, unix.LOCK_SH))
 	if lives(t, s, "0r1") {
 		t.Error("got the run alive, want dead")
 	}
@@ -338,10 +295,7 @@ func TestLivesBesideAProbe(t *testing.T) {
 func TestLiveTwice(t *testing.T) {
 	t.Parallel()
 	s := Dir(t.TempDir())
-	alive, err := s.Live("0r1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	alive := must.Get(s.Live("0r1"))(t)
 	defer alive.Close()
 	second := make(chan error, 1)
 	go func() {
@@ -418,12 +372,8 @@ func TestLivesUnreadable(t *testing.T) {
 	t.Parallel()
 	s := Dir(t.TempDir())
 	path := fleet.FilesOf(string(s), "0r1").Alive
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(path, path); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	must.Do(t, os.Symlink(path, path))
 	if got, err := s.Lives("0r1"); err == nil {
 		t.Errorf("got %v, want an error: nobody can tell", got)
 	}
@@ -450,13 +400,8 @@ func TestCgroup(t *testing.T) {
 		strings.Repeat("x", 64<<10) + "\n0::/" + unit + "\n": "",
 	} {
 		s := Dir(t.TempDir())
-		f, err := s.Live("0r1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(f.Truncate(0), os.WriteFile(f.Name(), []byte(text), 0o600), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(s.Live("0r1"))(t)
+		must.Do(t, errors.Join(f.Truncate(0), os.WriteFile(f.Name(), []byte(text), 0o600), f.Close()))
 		if got := s.Cgroup("0r1", unit); got != want {
 			t.Errorf("%.100q: got %q, want %q", text, got, want)
 		}

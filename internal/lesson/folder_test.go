@@ -16,41 +16,32 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/lesson"
+	"stint/internal/must"
 )
 
 // newFolder makes a folder of the files given by path, and the sub-folders these need.
 func newFolder(t testing.TB, files map[string]string) lesson.Folder {
 	t.Helper()
 	f := lesson.Folder{Dir: filepath.Join(t.TempDir(), "lessons"), Categories: []fleet.Category{"code", "docs", "social"}}
-	if err := os.Mkdir(f.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(f.Dir, 0o755))
 	for name, text := range files {
 		path := filepath.Join(f.Dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return f
 }
 
 func link(t testing.TB, f lesson.Folder, name, target string) {
 	t.Helper()
-	if err := os.Symlink(target, filepath.Join(f.Dir, name)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(target, filepath.Join(f.Dir, name)))
 }
 
 // list wants no error, and leaves the folder's own path out of what it returns.
 func list(t testing.TB, f lesson.Folder) (lessons []fleet.Lesson, problems []string) {
 	t.Helper()
 	lessons, bad, err := f.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	for i := range lessons {
 		lessons[i].Path = strings.TrimPrefix(lessons[i].Path, f.Dir+"/")
 	}
@@ -96,9 +87,7 @@ All of it.
 		{ID: "c", Categories: []fleet.Category{"docs"}, Tags: []string{"go"}, Body: "text\n", Path: "tools/deep/er/c.md"},
 		{ID: "d", Body: "text\n", Path: "d.md"},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("lessons (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "lessons", got, want)
 	if len(problems) != 0 {
 		t.Errorf("problems %q, want none", problems)
 	}
@@ -185,9 +174,7 @@ func TestListReportsWhatIsNoLesson(t *testing.T) {
 		"twice.md":        "---\nmatch:\n  tags: [a]\n  tags: [b]\n---\ntext\n",
 		"yaml.md":         "---\ntags: [a\nstatus: active\n---\ntext\n",
 	})
-	if err := syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
 	link(t, f, "gone.md", "nowhere")
 	link(t, f, "linked.md", "good.md")
 	link(t, f, "loop.md", "loop.md")
@@ -196,9 +183,7 @@ func TestListReportsWhatIsNoLesson(t *testing.T) {
 	link(t, f, "tools/round.md", "..")
 	link(t, f, "tools/text", "../note.txt")
 	got, problems := list(t, f)
-	if diff := cmp.Diff(ids(got), []fleet.LessonID{"good", "linked"}); diff != "" {
-		t.Errorf("ids (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ids", ids(got), []fleet.LessonID{"good", "linked"})
 	want := []string{
 		`README.md:2: status: want text`,
 		`"a\nb.md": lesson id "a\nb": control characters are not allowed: rename the file`,
@@ -228,9 +213,7 @@ func TestListReportsWhatIsNoLesson(t *testing.T) {
 		`twice.md:4: tags is given twice, first on line 3: remove one`,
 		`yaml.md:2: did not find expected ',' or ']': fix the YAML, most often by quoting the value`,
 	}
-	if diff := cmp.Diff(problems, want); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "problems", problems, want)
 }
 
 // bomb expands to 9⁹ elements for who expands it.
@@ -255,9 +238,7 @@ func TestListKeepsALessonOfUnknownCategories(t *testing.T) {
 		`a.md:6: there is no category "monitoring": remove it, or add it to stint.toml`,
 		`b.md:2: there is no category "monitoring": remove it, or add it to stint.toml`,
 	}
-	if diff := cmp.Diff(problems, want); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "problems", problems, want)
 	if diff := cmp.Diff(ids(got), []fleet.LessonID{"a", "b"}); diff != "" {
 		t.Fatalf("ids (-got +want):\n%s", diff)
 	}
@@ -306,15 +287,11 @@ func asNobody(t *testing.T, dir string) {
 		return
 	}
 	for _, parent := range []string{filepath.Dir(dir), filepath.Dir(filepath.Dir(dir))} {
-		if err := os.Chmod(parent, 0o711); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(parent, 0o711))
 	}
 	const nobody = 65534
 	runtime.LockOSThread()
-	if _, err := unix.SetfsuidRetUid(nobody); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(unix.SetfsuidRetUid(nobody))(t)
 	t.Cleanup(func() {
 		_, _ = unix.SetfsuidRetUid(0)
 		runtime.UnlockOSThread()
@@ -326,26 +303,18 @@ func TestListOfWhatMayNotBeRead(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.md": least, "b.md": least, "tools/c.md": least})
 	for _, name := range []string{"a.md", "tools"} {
 		path := filepath.Join(f.Dir, name)
-		if err := os.Chmod(path, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(path, 0))
 		t.Cleanup(func() { _ = os.Chmod(path, 0o700) })
 	}
-	if err := os.Chmod(filepath.Join(f.Dir, "b.md"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(filepath.Join(f.Dir, "b.md"), 0o644))
 	asNobody(t, f.Dir)
 	got, problems := list(t, f)
-	if diff := cmp.Diff(ids(got), []fleet.LessonID{"b"}); diff != "" {
-		t.Errorf("ids (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ids", ids(got), []fleet.LessonID{"b"})
 	want := []string{
 		"a.md: unreadable: permission denied: fix it or move it out of the folder",
 		"tools: unreadable: permission denied: fix it or move it out of the folder",
 	}
-	if diff := cmp.Diff(problems, want); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "problems", problems, want)
 }
 
 func TestCancelled(t *testing.T) {

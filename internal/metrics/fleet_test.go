@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
@@ -17,6 +16,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/metrics"
+	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/review"
 	"stint/internal/survey"
@@ -74,17 +74,10 @@ func TestText(t *testing.T) {
 	got := metrics.Text(metrics.About{Fleet: "bob", Version: "v1"}, busy())
 	const golden = "testdata/busy.prom"
 	if *update {
-		if err := os.WriteFile(golden, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(golden, got, 0o600))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), string(want)); diff != "" {
-		t.Errorf("text (-got +want):\n%s", diff)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
+	must.Equal(t, "text", string(got), string(want))
 }
 
 // TestTextIsReadable has Prometheus' own parser read it, and looks at the manners that
@@ -111,10 +104,7 @@ func TestTextIsReadable(t *testing.T) {
 func TestLabelsAreAsTheyWere(t *testing.T) {
 	t.Parallel()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(metrics.Text(metrics.About{}, busy())))
-	if err != nil {
-		t.Fatal(err)
-	}
+	families := must.Get(parser.TextToMetricFamilies(bytes.NewReader(metrics.Text(metrics.About{}, busy()))))(t)
 	var got []string
 	for _, m := range families["stint_runs_last_day"].GetMetric() {
 		for _, l := range m.GetLabel() {
@@ -123,7 +113,5 @@ func TestLabelsAreAsTheyWere(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff(got, []string{"claude", "claude", "odd \"\\\n\ufffd"}); diff != "" {
-		t.Errorf("agents (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "agents", got, []string{"claude", "claude", "odd \"\\\n\ufffd"})
 }

@@ -13,10 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/notice"
 )
 
@@ -55,17 +54,10 @@ func TestSendByAllWays(t *testing.T) {
 	t.Parallel()
 	address, posted := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	s := notice.Sender{Fleet: "bob", Command: shell(t, "cat >told"), Webhook: address}
-	if err := s.Send(t.Context(), failed()); err != nil {
-		t.Fatal(err)
-	}
-	told, err := os.ReadFile(filepath.Join(s.Command.Dir, "told"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Send(t.Context(), failed()))
+	told := must.Get(os.ReadFile(filepath.Join(s.Command.Dir, "told")))(t)
 	for way, got := range map[string]string{"command": string(told), "webhook": <-posted} {
-		if diff := cmp.Diff(got, failedText); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", way, diff)
-		}
+		must.Equal(t, way, got, failedText)
 	}
 }
 
@@ -81,10 +73,7 @@ func TestEncodeOfAnyText(t *testing.T) {
 	t.Parallel()
 	n := failed()
 	n.Reason = "a\nb\x00\x1b[1m\xff\u2028\"}\n{"
-	text, err := notice.Sender{Fleet: "bob"}.Encode(n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(notice.Sender{Fleet: "bob"}.Encode(n))(t)
 	var back map[string]string
 	if err := json.Unmarshal(text, &back); err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Fatalf("got %q, %v, want one line of JSON", text, err)
@@ -147,10 +136,7 @@ func TestSendErrors(t *testing.T) {
 func TestSendEndsInTime(t *testing.T) {
 	t.Parallel()
 	var config net.ListenConfig
-	silent, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := must.Get(config.Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer func() { _ = silent.Close() }()
 	s := notice.Sender{Webhook: "http://" + silent.Addr().String() + "/SECRET", Timeout: 100 * time.Millisecond}
 	want := "post to the webhook at " + silent.Addr().String() + ": time-out after 100ms"

@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/selector"
 )
 
@@ -167,9 +167,7 @@ func TestDecide(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			tt.in.Known, tt.in.Allowed = known, allowed
-			if diff := cmp.Diff(Decide(tt.in), Plan{Choices: tt.want, Net: tt.net}); diff != "" {
-				t.Errorf("plan (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "plan", Decide(tt.in), Plan{Choices: tt.want, Net: tt.net})
 		})
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/selector"
 )
 
@@ -33,9 +33,7 @@ func TestDecideSeats(t *testing.T) {
 	for i := range want {
 		want[i].Source, want[i].Rank = fleet.FromSelected, i+1
 	}
-	if diff := cmp.Diff(Decide(in).Choices, want); diff != "" {
-		t.Errorf("plan (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "plan", Decide(in).Choices, want)
 }
 
 // TestNoFireExceedsSlots draws agents, their slots and the categories' agents: no agent is

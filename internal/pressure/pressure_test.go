@@ -7,9 +7,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/must"
 	"stint/internal/pressure"
 )
 
@@ -36,10 +36,7 @@ func busy() map[string]string {
 // said is a reading as JSON, in which nothing that is not known appears.
 func said(t *testing.T, r pressure.Reading) string {
 	t.Helper()
-	text, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(r))(t)
 	return string(text)
 }
 
@@ -73,9 +70,7 @@ func TestRead(t *testing.T) {
 					delete(files, name)
 				}
 			}
-			if diff := cmp.Diff(said(t, pressure.Read(tree(files))), test.want); diff != "" {
-				t.Errorf("reading (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "reading", said(t, pressure.Read(tree(files))), test.want)
 		})
 	}
 }

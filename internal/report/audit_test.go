@@ -4,10 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func at(second int) time.Time { return time.Unix(int64(second), 0).UTC() }
@@ -71,9 +71,7 @@ func TestAudit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want, Outcomes: map[fleet.Outcome]int{}}
-			if diff := cmp.Diff(NewAudit(Record{Holds: tt.holds}), want); diff != "" {
-				t.Errorf("audit (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "audit", NewAudit(Record{Holds: tt.holds}), want)
 		})
 	}
 }
@@ -126,9 +124,7 @@ func TestFruitless(t *testing.T) {
 	add("begins", 9, fleet.Idle)
 	runs = append(runs, fleet.Tally{Category: "begins", Runs: 1})
 	want := []Fruitless{{"stuck", 6}}
-	if diff := cmp.Diff(NewAudit(Record{Tallies: runs}).Fruitless, want); diff != "" {
-		t.Errorf("fruitless (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "fruitless", NewAudit(Record{Tallies: runs}).Fruitless, want)
 }
 
 // TestShares has sessions by fires and by hand, and runs that never had a claim: a part is of
@@ -148,9 +144,7 @@ func TestShares(t *testing.T) {
 		{Category: "docs", Spawned: 1, Sessions: 1, Part: 0.25, Share: 0.2},
 		{Category: "ops", Share: 0.1},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("categories (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "categories", got, want)
 }
 
 // TestFailing names tasks at which most sessions fail, and enough of them for a pattern.
@@ -166,9 +160,7 @@ func TestFailing(t *testing.T) {
 	}) {
 		got = append(got, f.Task)
 	}
-	if diff := cmp.Diff(got, []fleet.TaskID{"all", "most"}); diff != "" {
-		t.Errorf("failing (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "failing", got, []fleet.TaskID{"all", "most"})
 }
 
 // TestOverruns has others in the lane, and at the task, of a session that worked too long.
@@ -199,8 +191,6 @@ func TestOverruns(t *testing.T) {
 	} {
 		want := []Overrun{{Run: "0a", Host: "one", Category: "code", LeaseOver: at(100), Ended: at(160), Shared: tt.want}}
 		got := NewAudit(Record{Holds: tt.holds, Overran: []fleet.Run{late}, Rivals: tt.rivals}).Overruns
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		must.Equal(t, name, got, want)
 	}
 }

@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/report"
 )
 
@@ -37,9 +36,7 @@ func TestMergedWork(t *testing.T) {
 		Category: "code", Agent: "claude", Sessions: 6, USD: 9, Merged: 3, Refused: 2,
 		Week: report.Standing{Due: 3, Stood: 2}, Month: report.Standing{Due: 2, Stood: 1},
 	}}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("merged work (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "merged work", got, want)
 	if usd, sessions := got[0].PerMerged(); usd != 3 || sessions != 2 {
 		t.Errorf("got %v USD and %v sessions for each merged change, want 3 and 2", usd, sessions)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -29,20 +30,11 @@ func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll("testdata", 0o755))
+		must.Do(t, os.WriteFile(path, got, 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), string(want)); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", name, diff)
-	}
+	want := must.Get(os.ReadFile(path))(t)
+	must.Equal(t, name, string(got), string(want))
 }
 
 var start = time.Date(2026, 6, 19, 12, 0, 0, 0, time.UTC)
@@ -132,9 +124,7 @@ func TestReportOfAWeek(t *testing.T) {
 		{"ops", 6, 0, 0, bandit.Neglected},
 		{"triage", 45, 45, 30, bandit.Fair},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("categories (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "categories", got, want)
 	if got, want := p.NeglectedSpawned(), 12; got != want {
 		t.Errorf("got %d spawned runs of neglected categories, want %d", got, want)
 	}
@@ -143,9 +133,7 @@ func TestReportOfAWeek(t *testing.T) {
 		kinds = append(kinds, f.Kind)
 	}
 	wantKinds := []FindingKind{FoundFruitless, FoundNeglected, FoundNeglected, FoundOverAllocated, FoundFallback}
-	if diff := cmp.Diff(kinds, wantKinds); diff != "" {
-		t.Errorf("findings (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "findings", kinds, wantKinds)
 	if got, want := p.PerHour(), 171/(168-1.0/60); math.Abs(got-want) > 1e-9 {
 		t.Errorf("got %v sessions an hour, want %v: from the first run on", got, want)
 	}
@@ -171,9 +159,7 @@ func TestJudgedByEntitlement(t *testing.T) {
 	r.Entitled["rare"], r.Entitled["usual"] = 19, 50
 	p = New(r, Options{Settings: bandit.Defaults()})
 	got := []Judgement{p.Categories[0].Judgement, p.Categories[1].Judgement, p.Categories[2].Judgement}
-	if diff := cmp.Diff(got, []Judgement{bandit.Fair, bandit.Neglected, bandit.OverAllocated}); diff != "" {
-		t.Errorf("judgements (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "judgements", got, []Judgement{bandit.Fair, bandit.Neglected, bandit.OverAllocated})
 }
 
 // TestNoopsAreFound has just too many, and just not.
@@ -362,9 +348,7 @@ func TestPageOfHostileNames(t *testing.T) {
 		return withMerged(r, fleet.Category(text), text).Page(fleet.Name(text))
 	}
 	page := named(hostile(), "</title></style><script>alert(1)</script>\" onload='x'\u202e\u2028\xff\x1b[31m")
-	if diff := cmp.Diff(elements(t, page), elements(t, named(nil, "alpha"))); diff != "" {
-		t.Errorf("elements of a page with hostile names (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "elements of a page with hostile names", elements(t, page), elements(t, named(nil, "alpha")))
 	for _, bad := range []string{"\u202e", "\u2028", "\x1b", "\xff"} {
 		if bytes.Contains(page, []byte(bad)) {
 			t.Errorf("the page holds %q", bad)
@@ -382,14 +366,8 @@ func TestPageOfNothing(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	table, err := withMerged(New(week(hostile())), "=1", "@a").CSV()
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(bytes.NewReader(table)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(withMerged(New(week(hostile())), "=1", "@a").CSV())(t)
+	rows := must.Get(csv.NewReader(bytes.NewReader(table)).ReadAll())(t)
 	kinds := map[string]int{}
 	for _, row := range rows[1:] {
 		kinds[row[0]]++
@@ -400,13 +378,8 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	want := map[string]int{"fleet": 1, "category": 4, "agent": 3, "category+agent": 4, "merged": 3, "step": 60}
-	if diff := cmp.Diff(kinds, want); diff != "" {
-		t.Errorf("rows (-got +want):\n%s", diff)
-	}
-	plain, err := withMerged(New(past(4, nil)), "code", "claude").CSV()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Equal(t, "rows", kinds, want)
+	plain := must.Get(withMerged(New(past(4, nil)), "code", "claude").CSV())(t)
 	golden(t, "table.csv", plain)
 }
 

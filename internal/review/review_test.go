@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/review"
 )
 
@@ -70,9 +69,7 @@ func TestSort(t *testing.T) {
 		{"merged", ""},
 		{"rejected", "not so"},
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("order (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "order", got, want)
 }
 
 // TestSortFreesSooner works through a queue as it comes and as it is sorted: the first four
@@ -167,9 +164,7 @@ func TestPairs(t *testing.T) {
 		items = append(items, review.Item{Branch: i})
 	}
 	review.Resolve(items)
-	if diff := cmp.Diff(review.Pairs(items), [][2]int{{5, 1}, {5, 0}, {1, 0}}); diff != "" {
-		t.Errorf("pairs (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "pairs", review.Pairs(items), [][2]int{{5, 1}, {5, 0}, {1, 0}})
 	many := make([]review.Item, 100)
 	for n := range many {
 		many[n].State, many[n].Files = review.StateWaiting, []string{"a"}

@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/review"
 )
 
@@ -44,9 +43,7 @@ func TestPlaces(t *testing.T) {
 		{Run: "gone", State: fleet.PlaceReviewed},
 	}
 	review.Resolve(items)
-	if diff := cmp.Diff(review.Places(taken, items), want); diff != "" {
-		t.Errorf("what changes (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "what changes", review.Places(taken, items), want)
 }
 
 func TestSilence(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/rundir"
 )
 
@@ -32,13 +33,9 @@ func TestOpenRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			files, elsewhere := fleet.FilesOf(t.TempDir(), "0r1"), t.TempDir()
-			if err := rundir.MakeFolder(files.Out); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, rundir.MakeFolder(files.Out))
 			err := errors.Join(os.Mkdir(elsewhere+"/out", 0o700), os.WriteFile(elsewhere+"/out/result.json", []byte(theirs), 0o600), put(files, elsewhere))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, err)
 			for how, open := range map[string]func(string) (*os.File, error){"Open": rundir.Open, "Make": rundir.Make} {
 				if f, err := open(files.Result); err == nil {
 					t.Errorf("%s opened %s", how, f.Name())
@@ -64,15 +61,10 @@ func TestMake(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	files := fleet.FilesOf(dir, "0r1")
-	if err := errors.Join(rundir.MakeFolder(files.Out), rundir.MakeFolder(files.Out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(rundir.MakeFolder(files.Out), rundir.MakeFolder(files.Out)))
 	for _, text := range []string{"one", "two"} {
-		f, err := rundir.Make(files.Result)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = f.Seek(0, 2)
+		f := must.Get(rundir.Make(files.Result))(t)
+		_, err := f.Seek(0, 2)
 		if _, wrong := f.WriteString(text); err != nil || wrong != nil {
 			t.Error(err, wrong)
 		}
@@ -81,13 +73,8 @@ func TestMake(t *testing.T) {
 	if got, err := os.ReadFile(files.Result); err != nil || string(got) != "onetwo" {
 		t.Errorf("got %q, %v", got, err)
 	}
-	if err := os.Symlink(files.Out, dir+"/home"); err != nil {
-		t.Fatal(err)
-	}
-	f, err := rundir.Open(dir + "/home/result.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(files.Out, dir+"/home"))
+	f := must.Get(rundir.Open(dir + "/home/result.json"))(t)
 	f.Close()
 	if _, err := rundir.Open(dir + "/home/none"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v, want no such file", err)

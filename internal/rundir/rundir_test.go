@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/rundir"
 )
 
@@ -206,9 +207,7 @@ func TestTrim(t *testing.T) {
 		return err
 	}))
 	// 3 bytes of the result, 50 of git's report, then what fits: 39 no longer do.
-	if diff := cmp.Diff(got, []string{"git", "notes/small", "result.json", "sealed/small", "z"}); diff != "" {
-		t.Errorf("left (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "left", got, []string{"git", "notes/small", "result.json", "sealed/small", "z"})
 	for _, tmp := range []string{fleet.FilesOf(s.dir, run).Tmp, fleet.FilesOf(s.dir, run).Judge} {
 		if _, err := os.Lstat(tmp); !os.IsNotExist(err) {
 			t.Errorf("%s is left: %v", tmp, err)

@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/survey"
@@ -26,17 +27,13 @@ func golden(t *testing.T, name string, lines []string) {
 	t.Helper()
 	got, path := strings.Join(lines, "\n")+"\n", filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v\ngo test ./internal/screen -update", err)
 	}
-	if diff := cmp.Diff(got, string(want)); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", path, diff)
-	}
+	must.Equal(t, path, got, string(want))
 }
 
 // fits fails for lines that would wrap.

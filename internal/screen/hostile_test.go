@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/screen"
 )
 
@@ -149,9 +150,7 @@ func FuzzPrinted(f *testing.F) {
 					t.Fatalf("%d, %v, want %d bytes taken", n, err, len(part))
 				}
 			}
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Close())
 		}
 		if whole.String() != pieces.String() {
 			t.Errorf("%q at once, %q in pieces", whole.String(), pieces.String())

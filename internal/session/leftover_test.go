@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // stray starts a process with this environment that has left its parent's session and
@@ -22,20 +23,17 @@ import (
 func stray(t *testing.T, script string, environment ...string) int {
 	t.Helper()
 	ready := filepath.Join(t.TempDir(), "ready")
-	must(t, syscall.Mkfifo(ready, 0o600))
+	must.Do(t, syscall.Mkfifo(ready, 0o600))
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "READY=" + ready}, environment...)
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	gone := make(chan struct{})
 	go func() { defer close(gone); _ = cmd.Wait() }() // it is killed, or its child lives on
 	t.Cleanup(func() { <-gone })
-	f, err := os.Open(ready)
-	must(t, err)
+	f := must.Get(os.Open(ready))(t)
 	defer f.Close()
-	line, err := bufio.NewReader(f).ReadString('\n')
-	must(t, err)
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	must(t, err)
+	line := must.Get(bufio.NewReader(f).ReadString('\n'))(t)
+	pid := must.Get(strconv.Atoi(strings.TrimSpace(line)))(t)
 	t.Cleanup(func() {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may be gone
 		if strings.Contains(string(text), ready) {
@@ -47,8 +45,7 @@ func stray(t *testing.T, script string, environment ...string) int {
 
 func mustStrays(t *testing.T, run fleet.RunID) []int {
 	t.Helper()
-	pids, err := leftoversOf(run)
-	must(t, err)
+	pids := must.Get(leftoversOf(run))(t)
 	return pids
 }
 
@@ -107,7 +104,7 @@ func TestSweepEndsThemAll(t *testing.T) {
 		theirs = append(theirs, stray(t, strayHere, mark), stray(t, strayAway, mark))
 	}
 	other := stray(t, strayHere, mark+"0")
-	must(t, Sweep(run))
+	must.Do(t, Sweep(run))
 	// It returns when they are gone, not when they were signalled.
 	for _, pid := range theirs {
 		if marked(pid, run) {
@@ -139,7 +136,7 @@ func TestEndOfWhoeverHasTheLock(t *testing.T) {
 	if !holds(theirs, alive) || len(opened(asks, alive)) == 0 {
 		t.Fatal("they do not have the lock open")
 	}
-	must(t, end(run, alive))
+	must.Do(t, end(run, alive))
 	if holds(theirs, alive) {
 		t.Errorf("process %d is left", theirs)
 	}
@@ -155,7 +152,7 @@ func TestSweepEndsAFamilyThatGrows(t *testing.T) {
 	t.Parallel()
 	run := fleet.RunID(fmt.Sprintf("0g%d", os.Getpid()))
 	stray(t, `trap '' TERM; echo $$ >"$READY"; while :; do setsid sleep 100 & sleep 0.001; done`, "STINT_RUN_ID="+string(run))
-	must(t, Sweep(run))
+	must.Do(t, Sweep(run))
 	if left := mustStrays(t, run); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -168,15 +165,14 @@ func TestSessionLeavesNoStray(t *testing.T) {
 	s := testSpec(t, "exit")
 	s.Run = fleet.RunID(fmt.Sprintf("0l%d", os.Getpid()))
 	ready := filepath.Join(s.Dir, "ready")
-	must(t, syscall.Mkfifo(ready, 0o600))
+	must.Do(t, syscall.Mkfifo(ready, 0o600))
 	s.Argv = []string{"/bin/bash", "-c", strayAway + `read -r pid <"$READY"; echo "$pid" >pid`}
 	s.Environment = []string{"PATH=" + os.Getenv("PATH"), "READY=" + ready, "STINT_RUN_ID=" + string(s.Run)}
 	exit, err := Runner{}.Run(t.Context(), s)
 	if err != nil || exit.End != fleet.Exited || exit.Status != 0 || exit.Left != nil {
 		t.Fatalf("exit %+v, %v", exit, err)
 	}
-	text, err := os.ReadFile(filepath.Join(s.Dir, "pid"))
-	must(t, err)
+	text := must.Get(os.ReadFile(filepath.Join(s.Dir, "pid")))(t)
 	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err != nil || marked(pid, s.Run) {
 		t.Errorf("process %d is left, %v", pid, err)
 	}
@@ -187,21 +183,20 @@ func TestSupervised(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	s, files := Sessions{State: state}, fleet.FilesOf(state, "0s1")
-	must(t, os.MkdirAll(files.Dir, 0o700))
-	alive, err := os.Create(files.Alive)
-	must(t, err)
+	must.Do(t, os.MkdirAll(files.Dir, 0o700))
+	alive := must.Get(os.Create(files.Alive))(t)
 	if !s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("this process has the lock open, and is not taken for the supervisor")
 	}
 	link := filepath.Join(t.TempDir(), "state")
-	must(t, os.Symlink(state, link))
+	must.Do(t, os.Symlink(state, link))
 	if !(Sessions{State: link}).Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("by another name of the state folder, this process is not taken for the supervisor")
 	}
 	if s.Supervised(fleet.Run{ID: "0s1"}) || s.Supervised(fleet.Run{ID: "0s1", PID: 1 << 30}) {
 		t.Error("a run without a process has a supervisor")
 	}
-	must(t, alive.Close())
+	must.Do(t, alive.Close())
 	if s.Supervised(fleet.Run{ID: "0s1", PID: os.Getpid()}) {
 		t.Error("a process without the lock is taken for the supervisor")
 	}

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"stint/internal/must"
 )
 
 func mustOpenLog(t *testing.T, path string, limit int64) *cappedLog {
 	t.Helper()
-	log, err := openLog(path, limit)
-	must(t, err)
+	log := must.Get(openLog(path, limit))(t)
 	t.Cleanup(func() { log.file.Close() })
 	return log
 }
@@ -28,13 +29,8 @@ func TestCappedLogKeepsBothEnds(t *testing.T) {
 	const limit = leastLogLimit
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(dir, "log")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			rt.Fatal(err)
-		}
-		log, err := openLog(path, limit)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, os.WriteFile(path, nil, 0o600))
+		log := must.Get(openLog(path, limit))(rt)
 		defer log.file.Close()
 		var all []byte
 		for i, size := range rapid.SliceOfN(rapid.IntRange(0, 2*limit), 0, 20).Draw(rt, "sizes") {
@@ -66,7 +62,7 @@ func TestCappedLogGoesOn(t *testing.T) {
 	for _, size := range []int{10, leastLogLimit, 10 * leastLogLimit} {
 		path := filepath.Join(t.TempDir(), "log")
 		before := strings.Repeat("b", size)
-		must(t, os.WriteFile(path, []byte(before), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(before), 0o600))
 		log := mustOpenLog(t, path, 1)
 		_, _ = log.Write([]byte("after"))
 		got := readFile(t, path)
@@ -83,8 +79,7 @@ func TestCappedLogGoesOn(t *testing.T) {
 func TestCappedLogOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	log := mustOpenLog(t, filepath.Join(t.TempDir(), "log"), 0)
-	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
-	must(t, err)
+	full := must.Get(os.OpenFile("/dev/full", os.O_RDWR, 0))(t)
 	defer full.Close()
 	disk := log.file
 	log.file = full

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"stint/internal/must"
 )
 
 func TestParseProcess(t *testing.T) {
@@ -44,7 +46,7 @@ func TestParseProcess(t *testing.T) {
 func TestSignalSparesAnother(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sleep", "100")
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	p, ok := readProcess(cmd.Process.Pid)
 	if !ok || p.parent != os.Getpid() || p.dead {
 		t.Fatalf("got %+v, %v, want a child", p, ok)

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // readAll reads to the end of what there is.
@@ -44,18 +45,10 @@ func TestLogReaderFollows(t *testing.T) {
 	missing := regexp.MustCompile(`\n\[stint: +\d+ bytes are missing here: the log had reached its limit\]\n`)
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(dir, "log")
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			rt.Fatal(err)
-		}
-		log, err := openLog(path, limit)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, os.WriteFile(path, nil, 0o600))
+		log := must.Get(openLog(path, limit))(rt)
 		defer log.file.Close()
-		f, err := os.Open(path)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		f := must.Get(os.Open(path))(rt)
 		reader := newLogReader(f, limit)
 		defer reader.file.Close()
 		always := rapid.Bool().Draw(rt, "reads after each write")
@@ -96,17 +89,14 @@ func TestLogReaderWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	log := mustOpenLog(t, path, leastLogLimit)
 	_, _ = log.Write(bytes.Repeat([]byte("a"), leastLogLimit))
-	f, err := os.Open(path)
-	must(t, err)
+	f := must.Get(os.Open(path))(t)
 	reader := newLogReader(f, leastLogLimit)
 	defer reader.file.Close()
 	if got := readAll(t, reader, 1<<16); len(got) != leastLogLimit {
 		t.Fatalf("%d bytes, want %d", len(got), leastLogLimit)
 	}
 	// The line about the gap is there, what comes after it is not.
-	if _, err := log.file.WriteAt([]byte(gap(1000)), leastLogLimit/2); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.file.WriteAt([]byte(gap(1000)), leastLogLimit/2))(t)
 	done := make(chan string)
 	go func() { done <- readAll(t, reader, 1<<16) }()
 	_, _ = log.Write([]byte("more")) // cuts it down as its writer would
@@ -135,10 +125,9 @@ func TestLogReaderLast(t *testing.T) {
 		{long + "\n" + long, 1, long},
 	} {
 		path := filepath.Join(t.TempDir(), "log")
-		must(t, os.WriteFile(path, []byte(tt.text), 0o600))
-		l, err := ReadLog(path)
-		must(t, err)
-		must(t, l.Last(tt.lines))
+		must.Do(t, os.WriteFile(path, []byte(tt.text), 0o600))
+		l := must.Get(ReadLog(path))(t)
+		must.Do(t, l.Last(tt.lines))
 		if got := readAll(t, l, 999); got != tt.want {
 			t.Errorf("last %d lines of %.20q: %.40q, want %.40q", tt.lines, tt.text, got, tt.want)
 		}
@@ -151,7 +140,7 @@ func TestReadLogRefuses(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file, fifo, link, twin := filepath.Join(dir, "file"), filepath.Join(dir, "fifo"), filepath.Join(dir, "link"), filepath.Join(dir, "twin")
-	must(t, errors.Join(os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)))
+	must.Do(t, errors.Join(os.WriteFile(file, []byte("text"), 0o600), syscall.Mkfifo(fifo, 0o600), os.Symlink(file, link)))
 	if _, err := ReadLog(filepath.Join(dir, "none")); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("no log: %v, want not found", err)
 	}
@@ -170,7 +159,7 @@ func TestReadLogRefuses(t *testing.T) {
 	if got, err := Ending(file, 2); got != "xt" || err != nil {
 		t.Errorf("the end is %q, %v, want xt", got, err)
 	}
-	must(t, os.Link(file, twin))
+	must.Do(t, os.Link(file, twin))
 	if _, err := Ending(file, 2); err == nil {
 		t.Error("a file with two names was read, want a refusal")
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestReadResult puts at the result's path whatever an agent may.
@@ -47,7 +49,7 @@ func TestReadResult(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			path := t.TempDir() + "/result.json"
-			must(t, tt.put(path))
+			must.Do(t, tt.put(path))
 			data, spoilt := readResult(path)
 			if string(data) != tt.want || (data != nil) != (tt.want != "") {
 				t.Errorf("got %d bytes %.20q, want %d", len(data), data, len(tt.want))
@@ -60,7 +62,7 @@ func TestReadResult(t *testing.T) {
 	t.Run("empty", func(t *testing.T) {
 		t.Parallel()
 		path := t.TempDir() + "/result.json"
-		must(t, write("")(path))
+		must.Do(t, write("")(path))
 		if data, spoilt := readResult(path); data == nil || len(data) > 0 || spoilt != "" {
 			t.Errorf("got %q, %q, want a file without content", data, spoilt)
 		}

@@ -19,6 +19,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // patience is how long a test waits for a process before it fails.
@@ -28,16 +29,14 @@ const patience = 20 * time.Second
 // own.
 func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
+	self := must.Get(os.Executable())(t)
 	state := t.TempDir()
 	files := fleet.FilesOf(state, "0r1")
-	must(t, os.MkdirAll(files.Out, 0o700))
-	alive, err := os.OpenFile(files.Alive, os.O_RDWR|os.O_CREATE, 0o600)
-	must(t, err)
+	must.Do(t, os.MkdirAll(files.Out, 0o700))
+	alive := must.Get(os.OpenFile(files.Alive, os.O_RDWR|os.O_CREATE, 0o600))(t)
 	t.Cleanup(func() { _ = alive.Close() })
 	ready := filepath.Join(state, "ready")
-	must(t, syscall.Mkfifo(ready, 0o600))
+	must.Do(t, syscall.Mkfifo(ready, 0o600))
 	return fleet.SessionSpec{
 		Argv:        append([]string{self}, args...),
 		Environment: []string{agentMode + "=" + mode, readyFile + "=" + ready, dumpFile + "=" + filepath.Join(state, "dump")},
@@ -65,17 +64,15 @@ func variable(s fleet.SessionSpec, name string) string {
 
 func mustRun(ctx context.Context, t *testing.T, s fleet.SessionSpec) fleet.SessionExit {
 	t.Helper()
-	exit, err := Runner{}.Run(ctx, s)
-	must(t, err)
+	exit := must.Get(Runner{}.Run(ctx, s))(t)
 	return exit
 }
 
 // dumped is what an agent said it was given.
 func dumped(t *testing.T, s fleet.SessionSpec) (g given) {
 	t.Helper()
-	data, err := os.ReadFile(variable(s, dumpFile))
-	must(t, err)
-	must(t, json.Unmarshal(data, &g))
+	data := must.Get(os.ReadFile(variable(s, dumpFile)))(t)
+	must.Do(t, json.Unmarshal(data, &g))
 	return g
 }
 
@@ -95,8 +92,7 @@ func groupOf(t *testing.T, s fleet.SessionSpec) int {
 	}()
 	select {
 	case text := <-line:
-		group, err := strconv.Atoi(text)
-		must(t, err)
+		group := must.Get(strconv.Atoi(text))(t)
 		return group
 	case <-time.After(patience):
 		t.Fatalf("got no agent ready within %s", patience)
@@ -186,9 +182,7 @@ func TestEnds(t *testing.T) {
 			if tt.spec != nil {
 				tt.spec(&s)
 			}
-			if diff := cmp.Diff(mustRun(t.Context(), t, s), tt.want); diff != "" {
-				t.Errorf("exit (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "exit", mustRun(t.Context(), t, s), tt.want)
 		})
 	}
 }
@@ -212,9 +206,7 @@ func TestStop(t *testing.T) {
 			}()
 			exit := mustRun(ctx, t, s)
 			exit.Output = fleet.Output{} // the log is checked
-			if diff := cmp.Diff(exit, fleet.SessionExit{End: fleet.Stopped}); diff != "" {
-				t.Errorf("exit (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "exit", exit, fleet.SessionExit{End: fleet.Stopped})
 			mustBeEmpty(t, <-group)
 			got, err := os.ReadFile(s.Files.Log)
 			if mode == "family" && strings.HasSuffix(string(got), "ready: broken pipe\n") {
@@ -232,9 +224,7 @@ func TestStopBeforeStart(t *testing.T) {
 	s := testSpec(t, "dump")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if diff := cmp.Diff(mustRun(ctx, t, s), fleet.SessionExit{End: fleet.Stopped}); diff != "" {
-		t.Errorf("exit (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "exit", mustRun(ctx, t, s), fleet.SessionExit{End: fleet.Stopped})
 	if _, err := os.Stat(variable(s, dumpFile)); err == nil {
 		t.Error("got an agent, want none started")
 	}
@@ -254,14 +244,11 @@ func TestOverrun(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			s := testSpec(t, mode)
-			s.Timeout, s.Grace = 3*time.Second, tt.grace                     // until then a loaded machine has begun it
-			reader, err := os.OpenFile(variable(s, readyFile), os.O_RDWR, 0) // so that the agent need not wait for one
-			must(t, err)
+			s.Timeout, s.Grace = 3*time.Second, tt.grace                             // until then a loaded machine has begun it
+			reader := must.Get(os.OpenFile(variable(s, readyFile), os.O_RDWR, 0))(t) // so that the agent need not wait for one
 			defer reader.Close()
-			must(t, os.WriteFile(s.Files.Result, []byte("{}"), 0o600))
-			if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(tt.words))}); diff != "" {
-				t.Errorf("exit (-got +want):\n%s", diff)
-			}
+			must.Do(t, os.WriteFile(s.Files.Result, []byte("{}"), 0o600))
+			must.Equal(t, "exit", mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Overran, Result: []byte("{}"), Output: said(len(tt.words))})
 		})
 	}
 }
@@ -273,9 +260,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	s := testSpec(t, "parent")
 	group := make(chan int, 1)
 	go func() { group <- groupOf(t, s) }()
-	if diff := cmp.Diff(mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Exited}); diff != "" {
-		t.Errorf("exit (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "exit", mustRun(t.Context(), t, s), fleet.SessionExit{End: fleet.Exited})
 	mustBeEmpty(t, <-group)
 }
 
@@ -299,9 +284,8 @@ func TestByteForByte(t *testing.T) {
 				t.Fatalf("got %+v, want a good end", exit)
 			}
 			var alive syscall.Stat_t
-			must(t, syscall.Stat(s.Files.Alive, &alive))
-			dir, err := filepath.EvalSymlinks(s.Dir)
-			must(t, err)
+			must.Do(t, syscall.Stat(s.Files.Alive, &alive))
+			dir := must.Get(filepath.EvalSymlinks(s.Dir))(t)
 			want := given{Args: s.Argv, Environment: s.Environment, Dir: dir, Group: true, Session: true, Alive: alive.Ino}
 			switch mode {
 			case fleet.PromptStdin:
@@ -317,9 +301,7 @@ func TestByteForByte(t *testing.T) {
 				}
 			}
 			want.Stdin = strings.ToValidUTF8(want.Stdin, "\ufffd\ufffd")
-			if diff := cmp.Diff(got, want); diff != "" {
-				t.Errorf("given (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "given", got, want)
 			if got, err := os.ReadFile(s.Files.Prompt); err != nil || string(got) != s.Prompt {
 				t.Errorf("got prompt file %q, %v, want the prompt", got, err)
 			}
@@ -367,9 +349,7 @@ func TestPromptArgument(t *testing.T) {
 	s := testSpec(t, "exit", "0")
 	s.Prompt, s.PromptMode = "a\x00b", fleet.PromptArgument
 	want := fleet.SessionExit{End: fleet.NoProcess, Detail: "the prompt holds a NUL byte, which no argument can"}
-	if diff := cmp.Diff(mustRun(t.Context(), t, s), want); diff != "" {
-		t.Errorf("NUL (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "NUL", mustRun(t.Context(), t, s), want)
 }
 
 func TestLookPath(t *testing.T) {
@@ -377,17 +357,15 @@ func TestLookPath(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, nil, mode))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, nil, mode))
 		return path
 	}
 	first, second := file("1/agent", 0o700), file("2/agent", 0o700)
 	file("3/agent", 0o600)
 	file("4/agent/x", 0o600)
-	here, err := os.Getwd()
-	must(t, err)
-	relative, err := filepath.Rel(here, filepath.Dir(first))
-	must(t, err)
+	here := must.Get(os.Getwd())(t)
+	relative := must.Get(filepath.Rel(here, filepath.Dir(first)))(t)
 	tests := []struct{ name, program, path, want string }{
 		{"the first", "agent", "PATH=$/1:$/2", first},
 		{"the last PATH", "agent", "PATH=$/1\nPATH=$/2", second},
@@ -439,13 +417,5 @@ func TestFilesCannotBePrepared(t *testing.T) {
 		if _, err := os.Stat(variable(s, dumpFile)); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: got an agent (%v), want none started", name, err)
 		}
-	}
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

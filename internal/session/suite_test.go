@@ -13,9 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // order is what a supervisor is to run. A supervisor is the test binary again: it is the
@@ -90,15 +89,14 @@ func supervise() error {
 // newOrder is an order for a script, with files in folders of the test's own.
 func newOrder(t *testing.T, script string) order {
 	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	o := order{
 		Run: "0r1", State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
 	}
 	o.Run = fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "_", ""))
 	files := o.files()
-	must(t, os.MkdirAll(files.Dir, 0o700))
-	must(t, os.WriteFile(files.Alive, nil, 0o600))
+	must.Do(t, os.MkdirAll(files.Dir, 0o700))
+	must.Do(t, os.WriteFile(files.Alive, nil, 0o600))
 	t.Cleanup(func() {
 		for _, pid := range inFolder(t, dir) { // of a test that failed
 			_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -111,10 +109,8 @@ func (o order) files() fleet.RunFiles { return fleet.FilesOf(o.State, o.Run) }
 
 func (o order) command(t *testing.T) *exec.Cmd {
 	t.Helper()
-	self, err := os.Executable()
-	must(t, err)
-	data, err := json.Marshal(o)
-	must(t, err)
+	self := must.Get(os.Executable())(t)
+	data := must.Get(json.Marshal(o))(t)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), agentMode+"=supervise", orderVariable+"="+string(data),
 		"GORACE=atexit_sleep_ms=0") // a race-enabled one waits a second else
@@ -126,8 +122,7 @@ func (o order) command(t *testing.T) *exec.Cmd {
 // else they changed: the code under test does not know them by it.
 func inFolder(t *testing.T, dir string) (pids []int) {
 	t.Helper()
-	all, err := processes()
-	must(t, err)
+	all := must.Get(processes())(t)
 	for _, pid := range all {
 		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && at == dir {
 			pids = append(pids, pid)
@@ -138,8 +133,7 @@ func inFolder(t *testing.T, dir string) (pids []int) {
 
 func readFile(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
+	data := must.Get(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -154,9 +148,8 @@ func obeyed(t *testing.T, o order) told {
 		t.Fatalf("supervisor: %v", err)
 	}
 	var got told
-	must(t, json.Unmarshal(data, &got))
-	alive, err := os.OpenFile(o.files().Alive, os.O_RDWR, 0)
-	must(t, err)
+	must.Do(t, json.Unmarshal(data, &got))
+	alive := must.Get(os.OpenFile(o.files().Alive, os.O_RDWR, 0))(t)
 	defer alive.Close()
 	if err := syscall.Flock(int(alive.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("lock of the run: %v", err)
@@ -236,9 +229,7 @@ func TestCharacters(t *testing.T) {
 			if tt.change != nil {
 				tt.change(&o)
 			}
-			if diff := cmp.Diff(obeyed(t, o), tt.want); diff != "" {
-				t.Errorf("told (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "told", obeyed(t, o), tt.want)
 			if got := readFile(t, o.files().Log); got != tt.log {
 				t.Errorf("log %q, want %q", got, tt.log)
 			}
@@ -254,9 +245,7 @@ func TestChatty(t *testing.T) {
 	o.LogLimit, o.Timeout = 1<<20, 5*patience
 	got := obeyed(t, o)
 	want := told{End: fleet.Exited, Printed: size + int64(len("the beginning\n\nthe end\n")), Missing: got.Missing}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("told (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "told", got, want)
 	log := readFile(t, o.files().Log)
 	if !strings.HasPrefix(log, "the beginning\nand so") || !strings.HasSuffix(log, "\nthe end\n") || len(log) > 1<<20 {
 		t.Errorf("log of %d bytes %.20q, want both ends of it", len(log), log)
@@ -291,9 +280,9 @@ func TestSupervisorKilled(t *testing.T) {
 	t.Parallel()
 	o := newOrder(t, `while echo word; do echo >said; sleep 0.02; done`)
 	cmd := o.command(t)
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	eventually(t, "the agent talks", func() bool { _, err := os.Stat(o.Dir + "/said"); return err == nil })
-	must(t, cmd.Process.Kill())
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the agent is gone", func() bool { return len(inFolder(t, o.Dir)) == 0 })
 }

@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/box"
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // boxed gives an agent a box, and says what that is tried with. Without namespaces, bubblewrap is
@@ -20,7 +21,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 	t.Helper()
 	home, state := t.TempDir(), filepath.Dir(filepath.Dir(s.Files.Dir))
 	config := filepath.Join(s.Dir, "stint.toml")
-	must(t, os.WriteFile(config, nil, 0o600))
+	must.Do(t, os.WriteFile(config, nil, 0o600))
 	s.Run, s.Prompt = "0r1", "the prompt"
 	s.Environment = []string{s.Environment[0], dumpFile + "=" + filepath.Join(s.Dir, "dump")}
 	s.Box = box.For(fleet.BoxWorkspace, box.Places{
@@ -33,8 +34,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 // proven is the box, and who waits in it.
 func proven(t *testing.T, r Runner, s fleet.SessionSpec) (fleet.ProvenBox, *waiting) {
 	t.Helper()
-	b, err := r.Prove(t.Context(), s.Box, s.Trial)
-	must(t, err)
+	b := must.Get(r.Prove(t.Context(), s.Box, s.Trial))(t)
 	w := b.Waiting.(*waiting)
 	t.Cleanup(w.end)
 	return b, w
@@ -89,8 +89,8 @@ func TestProveAnother(t *testing.T) {
 		t.Error("nothing changed, and the box is another one")
 	}
 	config := filepath.Join(s.Dir, "stint.toml")
-	must(t, os.WriteFile(config+".new", nil, 0o600))
-	must(t, os.Rename(config+".new", config))
+	must.Do(t, os.WriteFile(config+".new", nil, 0o600))
+	must.Do(t, os.Rename(config+".new", config))
 	if w.stands(s.Box) {
 		t.Error("a file was replaced, and the box is the same")
 	}
@@ -149,7 +149,7 @@ func TestWaitingEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, s := boxed(t, testSpec(t, "dump"))
 			_, w := proven(t, r, s)
-			must(t, hear(w, box.Program{Path: s.Argv[0], Dir: s.Dir, Args: s.Argv, Env: s.Environment}.Encode()))
+			must.Do(t, hear(w, box.Program{Path: s.Argv[0], Dir: s.Dir, Args: s.Argv, Env: s.Environment}.Encode()))
 			w.end()
 			if state := w.cmd.ProcessState; state == nil || state.ExitCode() != 0 {
 				t.Errorf("it ended by %v: %s", state, w.said)

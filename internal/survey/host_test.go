@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/store"
 )
 
@@ -34,9 +33,7 @@ func TestWhereabouts(t *testing.T) {
 	} {
 		f := &Fleet{Here: fleet.Seat{Host: "a"}}
 		f.setHosts(c.hosts)
-		if diff := cmp.Diff(f.whereabouts(c.run, now), c.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", c.name, diff)
-		}
+		must.Equal(t, c.name, f.whereabouts(c.run, now), c.want)
 		v := View{Snapshot: store.Snapshot{Hosts: c.hosts}, Live: map[fleet.RunID]bool{"0r1": true}, Now: now}
 		v.Snapshot.Open = []fleet.Run{c.run}
 		if got := f.Several(v); (len(got) > 0) != (len(c.hosts) > 1) || len(got) > 1 && (!got[0].Here || got[1].Here) {

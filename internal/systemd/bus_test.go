@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestBusAddress(t *testing.T) {
@@ -58,12 +59,11 @@ func TestConnectUnreachable(t *testing.T) {
 func TestConnectToSilence(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "bus")
-	listener, err := net.Listen("unix", path)
-	must(t, err)
+	listener := must.Get(net.Listen("unix", path))(t)
 	t.Cleanup(func() { _ = listener.Close() }) // Its end is no news.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err = connect(ctx, "unix:path="+path)
+	_, err := connect(ctx, "unix:path="+path)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got error %v, want the end of the ctx", err)
 	}
@@ -82,8 +82,7 @@ func TestConnectionOutlivesContext(t *testing.T) {
 	t.Parallel()
 	fake := startFake(t)
 	ctx, cancel := context.WithCancel(testContext(t))
-	m, err := connect(ctx, fake.address)
-	must(t, err)
+	m := must.Get(connect(ctx, fake.address))(t)
 	defer m.Close()
 	cancel()
 	if err := m.Start(testContext(t), fakeSpecs("done"))[0]; err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 const busConfig = `<busconfig><type>session</type><listen>unix:dir=%s</listen><auth>EXTERNAL</auth>
@@ -26,16 +27,15 @@ const busConfig = `<busconfig><type>session</type><listen>unix:dir=%s</listen><a
 func startBus(t *testing.T) (address string, daemon *exec.Cmd) {
 	t.Helper()
 	config := filepath.Join(t.TempDir(), "bus.conf")
-	must(t, os.WriteFile(config, fmt.Appendf(nil, busConfig, dbus.EscapeBusAddressValue(t.TempDir())), 0o600))
+	must.Do(t, os.WriteFile(config, fmt.Appendf(nil, busConfig, dbus.EscapeBusAddressValue(t.TempDir())), 0o600))
 	daemon = exec.CommandContext(testContext(t), "dbus-daemon", "--nofork", "--print-address", "--config-file="+config)
 	stdout, err := daemon.StdoutPipe()
 	if err == nil {
 		err = daemon.Start()
 	}
-	must(t, err)
+	must.Do(t, err)
 	t.Cleanup(func() { _ = daemon.Process.Kill(); _ = daemon.Wait() }) // It has no other end.
-	address, err = bufio.NewReader(stdout).ReadString('\n')
-	must(t, err)
+	address = must.Get(bufio.NewReader(stdout).ReadString('\n'))(t)
 	return strings.TrimSpace(address), daemon
 }
 
@@ -61,11 +61,10 @@ func startFake(t *testing.T) *fakeManager {
 	t.Helper()
 	f := &fakeManager{}
 	f.address, f.daemon = startBus(t)
-	conn, err := dial(testContext(t), f.address)
-	must(t, err)
+	conn := must.Get(dial(testContext(t), f.address))(t)
 	t.Cleanup(func() { _ = conn.Close() }) // Its end is no news.
 	f.conn = conn
-	err = errors.Join(
+	err := errors.Join(
 		conn.Export(f, fakePath, fakeIface),
 		conn.Export(f, fakePath, "org.freedesktop.DBus.Properties"),
 	)
@@ -130,8 +129,7 @@ func TestStartFaults(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			m, err := connect(testContext(t), startFake(t).address)
-			must(t, err)
+			m := must.Get(connect(testContext(t), startFake(t).address))(t)
 			defer m.Close()
 			for i, err := range m.Start(testContext(t), fakeSpecs(tt.units...)) {
 				if want := tt.wants[i]; (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -145,13 +143,12 @@ func TestStartFaults(t *testing.T) {
 func TestStartEndsWithContext(t *testing.T) {
 	t.Parallel()
 	fake := startFake(t)
-	m, err := connect(testContext(t), fake.address)
-	must(t, err)
+	m := must.Get(connect(testContext(t), fake.address))(t)
 	defer m.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	fake.never = cancel
-	err = m.Start(ctx, fakeSpecs("never"))[0]
+	err := m.Start(ctx, fakeSpecs("never"))[0]
 	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "never.service") {
 		t.Errorf("got error %v, want the end of the ctx, and the unit", err)
 	}

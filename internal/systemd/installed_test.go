@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestInstalled(t *testing.T) {
@@ -29,11 +28,9 @@ func TestInstalled(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: got error %v", unit, err)
 		}
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", unit, diff)
-		}
+		must.Equal(t, unit, got, want)
 	}
-	must(t, m.StartUnit(testContext(t), timer))
+	must.Do(t, m.StartUnit(testContext(t), timer))
 	t.Cleanup(func() { stopUnit(t, m, timer) })
 	if got, err := m.Installed(testContext(t), timer); err != nil || got.Active != "active" {
 		t.Errorf("started: got %+v, %v, want it active", got, err)
@@ -41,9 +38,8 @@ func TestInstalled(t *testing.T) {
 	// The timer keeps its service loaded. Other tests reload the manager: a change that it has
 	// read meanwhile is made again.
 	eventually(t, "the changed service is stale", func(ctx context.Context) bool {
-		must(t, os.WriteFile(file(service), []byte("[Service]\nType=oneshot\nExecStart=/bin/false\n"), 0o600))
-		got, err := m.Installed(ctx, service)
-		must(t, err)
+		must.Do(t, os.WriteFile(file(service), []byte("[Service]\nType=oneshot\nExecStart=/bin/false\n"), 0o600))
+		got := must.Get(m.Installed(ctx, service))(t)
 		return got.Stale
 	})
 }
@@ -60,8 +56,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	systemctl(t.Context(), "set-environment", name+"="+value)
 	t.Cleanup(func() { systemctl(context.WithoutCancel(t.Context()), "unset-environment", name) })
-	got, err := m.Environment()
-	must(t, err)
+	got := must.Get(m.Environment())(t)
 	if found := fleet.Variable(got, name); found != value {
 		t.Errorf("got %q, want %q", found, value)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"stint/internal/must"
 )
 
 // TestStartAfter waits for a worker whose time comes, whatever becomes of who asked.
@@ -13,7 +15,7 @@ func TestStartAfter(t *testing.T) {
 	name := testFleet(t, m)
 	spec := testSpec(t, name, "0r1", "wait")
 	before := time.Now() //nolint:forbidigo // measured against the manager's own clock
-	must(t, m.StartAfter(testContext(t), spec, time.Second))
+	must.Do(t, m.StartAfter(testContext(t), spec, time.Second))
 	if m.mustPopulated(testContext(t), t, spec.Name) {
 		t.Error("the worker runs before its time")
 	}
@@ -24,7 +26,7 @@ func TestStartAfter(t *testing.T) {
 	if got := unitProperties(t, m, spec.Name)["Type"]; got != "exec" {
 		t.Errorf("type %v, want the service that was asked for", got)
 	}
-	must(t, m.Stop(testContext(t), spec.Name))
+	must.Do(t, m.Stop(testContext(t), spec.Name))
 	eventually(t, "nothing left", func(ctx context.Context) bool {
 		units, err := m.List(ctx, "stint-"+string(name)+"-*")
 		return err == nil && len(units) == 0

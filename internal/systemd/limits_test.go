@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/must"
 )
 
 // machine is a root folder with these files.
@@ -18,8 +19,8 @@ func machine(t *testing.T, files map[string]string) fs.FS {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return os.DirFS(root)
 }
@@ -162,9 +163,7 @@ func TestUnenforced(t *testing.T) {
 				}
 			}
 			got := Unenforced(machine(t, test.machine), "self", test.properties)
-			if diff := cmp.Diff(got, test.want, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("warnings (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "warnings", got, test.want, cmpopts.EquateEmpty())
 		})
 	}
 }
@@ -199,9 +198,7 @@ func TestUndelegated(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := Undelegated(machine(t, test.files), test.group, test.properties)
-			if diff := cmp.Diff(got, test.want, cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("warnings (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "warnings", got, test.want, cmpopts.EquateEmpty())
 		})
 	}
 }
@@ -215,8 +212,7 @@ func TestLimitsOfARealUnit(t *testing.T) {
 	spec.Properties = map[string]any{"MemoryMax": "512M", "CPUWeight": int64(50), "TasksMax": int64(99), "CPUQuota": "150%"}
 	start(t, m, spec)
 	unit := unitProperties(t, m, spec.Name)
-	manager, err := m.ControlGroup()
-	must(t, err)
+	manager := must.Get(m.ControlGroup())(t)
 	root := os.DirFS("/")
 	warnings := Unenforced(root, fmt.Sprint(unit["MainPID"]), spec.Properties)
 	undelegated := Undelegated(root, manager, spec.Properties)

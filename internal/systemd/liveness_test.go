@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func (m *Manager) mustPopulated(ctx context.Context, t *testing.T, unit string) bool {
 	t.Helper()
-	got, err := m.Populated(ctx, unit)
-	must(t, err)
+	got := must.Get(m.Populated(ctx, unit))(t)
 	return got
 }
 
@@ -55,14 +55,13 @@ func TestCgroupKill(t *testing.T) {
 	ctx := testContext(t)
 	works := testSpec(t, testFleet(t, m), "0r1", "wait")
 	start(t, m, works)
-	properties, err := m.conn.GetAllPropertiesContext(ctx, works.Name)
-	must(t, err)
+	properties := must.Get(m.conn.GetAllPropertiesContext(ctx, works.Name))(t)
 	name, _ := properties["ControlGroup"].(string)
 	var units Units
 	if got, err := units.CgroupPopulated(name); name == "" || err != nil || !got {
 		t.Fatalf("%q populated %t, %v", name, got, err)
 	}
-	must(t, units.KillCgroup(name))
+	must.Do(t, units.KillCgroup(name))
 	eventually(t, "the cgroup empty", func(context.Context) bool {
 		got, err := units.CgroupPopulated(name)
 		return err == nil && !got
@@ -102,7 +101,7 @@ func TestPopulatedCgroup(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			must(t, os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600))
+			must.Do(t, os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600))
 			if got, err := populated(dir); err != nil || got != tt.want {
 				t.Errorf("populated %t, %v; want %t", got, err, tt.want)
 			}

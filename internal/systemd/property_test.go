@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestEveryPropertyArrives starts one worker with all known properties, each with a
@@ -54,11 +55,8 @@ func TestEveryPropertyArrives(t *testing.T) {
 			t.Errorf("%s: known, but not tried here", p.name)
 			continue
 		}
-		want, err := parseProperty(p.name, value)
-		must(t, err)
-		if diff := cmp.Diff(plainly(got[want.Name]), plainly(want.Value.Value())); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", want.Name, diff)
-		}
+		want := must.Get(parseProperty(p.name, value))(t)
+		must.Equal(t, want.Name, plainly(got[want.Name]), plainly(want.Value.Value()))
 	}
 }
 
@@ -75,7 +73,7 @@ func TestRestrictionsTakeHold(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret")
-	must(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
+	must.Do(t, os.WriteFile(secret, []byte("hunter2\n"), 0o600))
 	for i, tt := range []struct {
 		property string
 		value    any
@@ -95,7 +93,7 @@ func TestRestrictionsTakeHold(t *testing.T) {
 			t.Parallel()
 			said := filepath.Join(dir, fmt.Sprint("said", i))
 			script := "{ " + tt.script + "\n} >" + said + ".part; mv " + said + ".part " + said + "; exec sleep infinity\n"
-			must(t, os.WriteFile(said+".sh", []byte(script), 0o600))
+			must.Do(t, os.WriteFile(said+".sh", []byte(script), 0o600))
 			spec := testSpec(t, testFleet(t, m), fleet.RunID(fmt.Sprint("r", i)), "wait")
 			spec.Argv = []string{"/bin/sh", said + ".sh"}
 			spec.Properties = map[string]any{tt.property: tt.value}
@@ -146,8 +144,7 @@ func TestIsolationHolds(t *testing.T) {
 	spec.Argv = []string{"/usr/bin/sleep", "infinity"} // A private /tmp hides the test binary.
 	spec.Properties = map[string]any{"PrivateTmp": true, "ReadOnlyPaths": "/var/tmp"}
 	start(t, m, spec)
-	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", unitProperties(t, m, spec.Name)["MainPID"]))
-	must(t, err)
+	mounts := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", unitProperties(t, m, spec.Name)["MainPID"])))(t)
 	for _, want := range []string{` /tmp rw,`, ` /var/tmp ro,`} {
 		if !strings.Contains(string(mounts), want) {
 			t.Errorf("got no mount %q in\n%s", want, mounts)
@@ -174,17 +171,14 @@ func TestIsolationTakesUserNamespace(t *testing.T) {
 			t.Parallel()
 			spec := testSpec(t, "bob", "r1", "wait")
 			spec.Properties = tt.values
-			properties, err := workerProperties(spec, tt.uid)
-			must(t, err)
+			properties := must.Get(workerProperties(spec, tt.uid))(t)
 			var got []any
 			for _, p := range properties {
 				if p.Name == "PrivateUsers" {
 					got = append(got, p.Value.Value())
 				}
 			}
-			if diff := cmp.Diff(got, tt.want); diff != "" {
-				t.Errorf("PrivateUsers (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "PrivateUsers", got, tt.want)
 		})
 	}
 }
@@ -326,8 +320,7 @@ func TestTimeSpanAgreesWithSystemd(t *testing.T) {
 	spans := []string{
 		"90", "1.5", "5min", "1h 30min", "1h30min", "2 hours 5 m", "1h 30", "3ms", "20us", "1.5min", "1d", "2w 3days 4hr", "10 usec", "0.25h",
 	}
-	out, err := exec.CommandContext(testContext(t), "systemd-analyze", append([]string{"timespan"}, spans...)...).Output()
-	must(t, err)
+	out := must.Get(exec.CommandContext(testContext(t), "systemd-analyze", append([]string{"timespan"}, spans...)...).Output())(t)
 	theirs := regexp.MustCompile(`μs: ([0-9]+)`).FindAllStringSubmatch(string(out), -1)
 	if len(theirs) != len(spans) {
 		t.Fatalf("got %d answers for %d spans:\n%s", len(theirs), len(spans), out)

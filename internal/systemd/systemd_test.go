@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // workerMode makes the test binary a worker: a number is its exit status, anything
@@ -77,8 +78,7 @@ func stopUnit(t *testing.T, m *Manager, unit string) {
 // testSpec is a worker of the fleet in the given mode.
 func testSpec(t *testing.T, name fleet.Name, run fleet.RunID, mode string) fleet.UnitSpec {
 	t.Helper()
-	binary, err := os.Executable()
-	must(t, err)
+	binary := must.Get(os.Executable())(t)
 	return fleet.UnitSpec{
 		Name:        fleet.UnitName(name, "code-review", run),
 		Description: `run of "naïve" work: 100% $HOME %n \x`,
@@ -94,7 +94,7 @@ func testSpec(t *testing.T, name fleet.Name, run fleet.RunID, mode string) fleet
 func start(t *testing.T, m *Manager, specs ...fleet.UnitSpec) {
 	t.Helper()
 	for _, err := range m.Start(testContext(t), specs) {
-		must(t, err)
+		must.Do(t, err)
 	}
 }
 
@@ -116,19 +116,10 @@ func eventually(t *testing.T, what string, yes func(context.Context) bool) {
 // states maps the fleet's loaded services to their active state.
 func states(ctx context.Context, t *testing.T, m *Manager, name fleet.Name) map[string]string {
 	t.Helper()
-	units, err := m.List(ctx, fmt.Sprintf("stint-%s-*.service", name))
-	must(t, err)
+	units := must.Get(m.List(ctx, fmt.Sprintf("stint-%s-*.service", name)))(t)
 	got := map[string]string{}
 	for _, u := range units {
 		got[u.Name] = u.Active
 	}
 	return got
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

@@ -12,20 +12,20 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"stint/internal/must"
 )
 
 // installUnits writes unit files that last as long as the test.
 func installUnits(t *testing.T, m *Manager, content map[string]string) {
 	t.Helper()
 	dir := filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "systemd/user")
-	must(t, os.MkdirAll(dir, 0o755))
+	must.Do(t, os.MkdirAll(dir, 0o755))
 	for name, text := range content {
 		path := filepath.Join(dir, name)
-		must(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		t.Cleanup(func() { _ = os.Remove(path) }) // A file that stays harms nobody.
 	}
-	must(t, m.Reload(testContext(t)))
+	must.Do(t, m.Reload(testContext(t)))
 }
 
 // installTimer writes a timer, and the service that runs a command when it fires, of a fleet of their own.
@@ -41,13 +41,13 @@ func TestTimer(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
 	gate := filepath.Join(t.TempDir(), "gate")
-	must(t, syscall.Mkfifo(gate, 0o600))
+	must.Do(t, syscall.Mkfifo(gate, 0o600))
 	_, timer, _ := installTimer(t, m, "/bin/sh -c 'read end <"+gate+"'",
 		"OnActiveSec=0\nAccuracySec=1ms\nOnCalendar=2100-01-01 00:00:00 UTC\n[Install]\nWantedBy=timers.target\n")
 	if got, err := m.Timer(testContext(t), timer); err != nil || got != (TimerState{}) {
 		t.Errorf("before the start: got %v, %v, want never", got, err)
 	}
-	must(t, m.StartUnit(testContext(t), timer))
+	must.Do(t, m.StartUnit(testContext(t), timer))
 	t.Cleanup(func() { stopUnit(t, m, timer) })
 	if err := m.StartUnit(testContext(t), timer); err != nil {
 		t.Errorf("second start: %v", err)
@@ -63,7 +63,7 @@ func TestTimer(t *testing.T) {
 	if !got.Active || !got.Next.IsZero() {
 		t.Errorf("while its service runs: got %+v, want an active timer whose next fire is not known", got)
 	}
-	must(t, os.WriteFile(gate, []byte("end\n"), 0))
+	must.Do(t, os.WriteFile(gate, []byte("end\n"), 0))
 	eventually(t, "its service is done", func(ctx context.Context) bool {
 		var err error
 		if got, err = m.Timer(ctx, timer); err != nil {
@@ -96,7 +96,7 @@ func TestTimerWithStamp(t *testing.T) {
 	})
 	for range 2 {
 		stopUnit(t, m, timer)
-		must(t, m.StartUnit(testContext(t), timer))
+		must.Do(t, m.StartUnit(testContext(t), timer))
 	}
 	properties, err := m.conn.GetUnitTypePropertiesContext(testContext(t), timer, "Timer")
 	if err != nil || instant(properties["LastTriggerUSec"]).IsZero() {
@@ -118,13 +118,10 @@ func TestEnable(t *testing.T) {
 	})
 	var got []bool
 	for range 2 {
-		changed, err := m.Enable(testContext(t), timer, true)
-		must(t, err)
+		changed := must.Get(m.Enable(testContext(t), timer, true))(t)
 		got = append(got, changed)
 	}
-	if diff := cmp.Diff(got, []bool{true, false}); diff != "" {
-		t.Errorf("changed (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "changed", got, []bool{true, false})
 	if _, err := m.Enable(testContext(t), service, true); err == nil || !strings.Contains(err.Error(), "no [Install] section") {
 		t.Errorf("got error %v for a unit that cannot be enabled", err)
 	}
@@ -142,10 +139,8 @@ func TestForget(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)
 	_, timer, _ := installTimer(t, m, "/bin/true", "OnCalendar=2100-01-01 00:00:00 UTC\nPersistent=true\n[Install]\nWantedBy=timers.target\n")
-	if _, err := m.Enable(testContext(t), timer, true); err != nil {
-		t.Fatal(err)
-	}
-	must(t, errors.Join(m.Reload(testContext(t)), m.StartUnit(testContext(t), timer)))
+	must.Get(m.Enable(testContext(t), timer, true))(t)
+	must.Do(t, errors.Join(m.Reload(testContext(t)), m.StartUnit(testContext(t), timer)))
 	data := os.Getenv("XDG_DATA_HOME")
 	if data == "" {
 		data = filepath.Join(os.Getenv("HOME"), ".local/share")

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestStartFansOut(t *testing.T) {
@@ -39,9 +40,7 @@ func TestStartFansOut(t *testing.T) {
 	}
 	got := states(testContext(t), t, m, name)
 	want := map[string]string{specs[0].Name: "active", specs[1].Name: "active", specs[2].Name: "active"}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("units (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "units", got, want)
 }
 
 func TestListTellsFleetsApart(t *testing.T) {
@@ -68,8 +67,7 @@ func TestListTellsFleetsApart(t *testing.T) {
 // unitProperties are those that [workerProperties] sets, as the bus gives them back.
 func unitProperties(t *testing.T, m *Manager, unit string) map[string]any {
 	t.Helper()
-	all, err := m.conn.GetAllPropertiesContext(testContext(t), unit)
-	must(t, err)
+	all := must.Get(m.conn.GetAllPropertiesContext(testContext(t), unit))(t)
 	return all
 }
 
@@ -79,7 +77,7 @@ func TestWorkerSurvivesReload(t *testing.T) {
 	spec := testSpec(t, testFleet(t, m), "r1", "wait")
 	start(t, m, spec)
 	before := unitProperties(t, m, spec.Name)
-	must(t, m.Reload(testContext(t)))
+	must.Do(t, m.Reload(testContext(t)))
 	after := unitProperties(t, m, spec.Name)
 
 	want := map[string]any{
@@ -91,14 +89,10 @@ func TestWorkerSurvivesReload(t *testing.T) {
 		"MainPID":           before["MainPID"],
 	}
 	for property, want := range want {
-		if diff := cmp.Diff(after[property], want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", property, diff)
-		}
+		must.Equal(t, property, after[property], want)
 	}
 	command := after["ExecStart"].([][]any)[0]
-	if diff := cmp.Diff(command[:3], []any{spec.Argv[0], spec.Argv, false}); diff != "" {
-		t.Errorf("ExecStart (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ExecStart", command[:3], []any{spec.Argv[0], spec.Argv, false})
 	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", after["MainPID"]))
 	if got, want := string(cmdline), strings.Join(spec.Argv, "\x00")+"\x00"; err != nil || got != want {
 		t.Errorf("got process arguments %q, %v, want %q", got, err, want)
@@ -127,12 +121,9 @@ func TestNoWorkerStaysLoaded(t *testing.T) {
 // whatever the result.
 func startKept(t *testing.T, m *Manager, spec fleet.UnitSpec) {
 	t.Helper()
-	properties, err := workerProperties(spec, os.Geteuid())
-	must(t, err)
+	properties := must.Get(workerProperties(spec, os.Geteuid()))(t)
 	job, properties := newJob(), append(properties, setting("CollectMode", "inactive"))
-	if _, err := m.conn.StartTransientUnitContext(testContext(t), spec.Name, modeFail, properties, job); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.conn.StartTransientUnitContext(testContext(t), spec.Name, modeFail, properties, job))(t)
 	t.Cleanup(func() { // Where it did not fail, there is nothing to reset.
 		_ = m.conn.ResetFailedUnitContext(context.WithoutCancel(t.Context()), spec.Name)
 	})

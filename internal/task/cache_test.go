@@ -19,6 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -54,12 +55,8 @@ func sameAsUncached(t tester, f task.Folder) {
 	tasks, problems := list(t, f)
 	f.Cache = task.Cache{}
 	wantTasks, wantProblems := list(t, f)
-	if diff := cmp.Diff(tasks, wantTasks); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(problems, wantProblems); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks", tasks, wantTasks)
+	must.Equal(t, "problems", problems, wantProblems)
 }
 
 // manyKinds are files of every outcome.
@@ -74,10 +71,10 @@ func manyKinds() map[string]string {
 func TestCachedListIsTheSame(t *testing.T) {
 	t.Parallel()
 	f := cached(t, newFolder(t, manyKinds()))
-	must(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
-	must(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
+	must.Do(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
+	must.Do(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
 	for link, target := range map[string]string{"gone.md": "nowhere", "link.md": "full.md", "folder.md": "sub.md", "loop.md": "loop.md"} {
-		must(t, os.Symlink(target, filepath.Join(f.Dir, link)))
+		must.Do(t, os.Symlink(target, filepath.Join(f.Dir, link)))
 	}
 	sameAsUncached(t, f)
 	written := readFile(t, f.Cache.Path)
@@ -221,9 +218,7 @@ func TestCacheHoldsEveryField(t *testing.T) {
 		t.Fatal(err, ok)
 	}
 	// The body is read when it is wanted, the time is part of the proof, and no file has a source.
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Body", "Modified", "Source", "Item", "Listed")); diff != "" {
-		t.Errorf("task (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "task", got, want, cmpopts.IgnoreFields(fleet.Task{}, "Body", "Modified", "Source", "Item", "Listed"))
 }
 
 // TestCacheVersion fails when a program would read what an older one remembered and
@@ -276,9 +271,7 @@ func TestCacheIsNoticed(t *testing.T) {
 		m := &changing{dir: filepath.Join(dir, "tasks"), probe: filepath.Join(dir, "probe")}
 		m.folder = task.Folder{Dir: m.dir, DefaultCategory: "code"}
 		m.folder.Cache = task.Cache{Path: filepath.Join(dir, task.CacheFile), Writes: true, Now: later}
-		if err := os.Mkdir(m.dir, 0o755); err != nil {
-			r.Fatal(err)
-		}
+		must.Do(r, os.Mkdir(m.dir, 0o755))
 		r.Repeat(map[string]func(*rapid.T){
 			"":        m.check,
 			"write":   m.write,
@@ -309,17 +302,10 @@ func (m *changing) check(t *rapid.T) {
 }
 
 func (m *changing) stamp(t *rapid.T) time.Time {
-	if err := os.WriteFile(m.probe, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(m.probe, nil, 0o600))
 	now := time.Unix(0, 0)
-	if err := os.Chtimes(m.probe, now, now); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(m.probe)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chtimes(m.probe, now, now))
+	info := must.Get(os.Stat(m.probe))(t)
 	return time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix())
 }
 

@@ -16,13 +16,14 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
 func TestAddWritesAFileToRead(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, nil)
-	got, err := f.Add(t.Context(), task.Draft{
+	got := must.Get(f.Add(t.Context(), task.Draft{
 		Title:    "Fix: the 'parser'",
 		Body:     "It drops \"quotes\".\n",
 		State:    fleet.StateTodo,
@@ -31,8 +32,7 @@ func TestAddWritesAFileToRead(t *testing.T) {
 		Tags:     []string{"docs", "@home"},
 		Requires: []string{"a: b"},
 		Wait:     time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-	})
-	must(t, err)
+	}))(t)
 	want := fleet.Task{
 		ID:       "fix-the-parser",
 		State:    fleet.StateTodo,
@@ -46,9 +46,7 @@ func TestAddWritesAFileToRead(t *testing.T) {
 		Body:     "\n# Fix: the 'parser'\n\nIt drops \"quotes\".\n",
 		Path:     filepath.Join(f.Dir, "fix-the-parser.md"),
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Modified", "Seen")); diff != "" {
-		t.Errorf("task (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "task", got, want, cmpopts.IgnoreFields(fleet.Task{}, "Modified", "Seen"))
 	wantFile := `---
 state: todo
 created: 2026-01-02T15:04:05Z
@@ -62,15 +60,11 @@ wait: 2026-06-01T00:00:00Z
 
 It drops "quotes".
 `
-	if diff := cmp.Diff(readFile(t, got.Path), wantFile); diff != "" {
-		t.Errorf("file (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "file", readFile(t, got.Path), wantFile)
 	if mode := stat(t, f, got.ID).Mode(); mode&0o600 != 0o600 || mode&0o111 != 0 {
 		t.Errorf("mode %v, want a readable and writable file", mode)
 	}
-	if diff := cmp.Diff(fileNames(t, f.Dir), []string{"fix-the-parser.md"}); diff != "" {
-		t.Errorf("files (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "files", fileNames(t, f.Dir), []string{"fix-the-parser.md"})
 }
 
 func TestAddMakesIDs(t *testing.T) {
@@ -119,9 +113,7 @@ func TestAddWithID(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", id, err)
 		}
-		if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Modified", "Seen")); diff != "" {
-			t.Errorf("task (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "task", got, want, cmpopts.IgnoreFields(fleet.Task{}, "Modified", "Seen"))
 	}
 }
 
@@ -160,9 +152,7 @@ func TestAddRefuses(t *testing.T) {
 			if !errors.Is(err, fleet.ErrUsage) || !strings.Contains(err.Error(), test.want) || fleet.Hint(err) == "" {
 				t.Errorf("got %v, hint %q, want %s", err, fleet.Hint(err), test.want)
 			}
-			if diff := cmp.Diff(fileNames(t, f.Dir), []string{"taken.md"}); diff != "" {
-				t.Errorf("files (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "files", fileNames(t, f.Dir), []string{"taken.md"})
 			if got, want := readFile(t, filepath.Join(f.Dir, "taken.md")), "not even a task"; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
@@ -223,10 +213,7 @@ func TestAddedTaskReadsBack(t *testing.T) {
 			WaitingFor:       text().Draw(t, "waiting_for"),
 			Family:           text().Draw(t, "family"),
 		}
-		got, err := f.Add(t.Context(), draft)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(f.Add(t.Context(), draft))(t)
 		want := fleet.Task{
 			ID: got.ID, State: draft.State, Category: "code", Priority: fleet.PriorityMedium, Tags: draft.Tags, AssignedTo: draft.AssignedTo,
 			NextAction: draft.NextAction, SuccessCriterion: draft.SuccessCriterion, Requires: draft.Requires, WaitingFor: draft.WaitingFor,

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -40,8 +39,7 @@ Body.
 
 func TestParseEveryField(t *testing.T) {
 	t.Parallel()
-	got, err := task.Parse("/w/tasks/read it.md", []byte(fullTask))
-	must(t, err)
+	got := must.Get(task.Parse("/w/tasks/read it.md", []byte(fullTask)))(t)
 	want := fleet.Task{
 		ID:               "read it",
 		State:            fleet.StateActive,
@@ -61,9 +59,7 @@ func TestParseEveryField(t *testing.T) {
 		Body:             "\n# Read the *survey*\n\nBody.\n",
 		Path:             "/w/tasks/read it.md",
 	}
-	if diff := cmp.Diff(got, want, unseen); diff != "" {
-		t.Errorf("task (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "task", got, want, unseen)
 }
 
 func TestParseForms(t *testing.T) {
@@ -108,17 +104,14 @@ func TestParseForms(t *testing.T) {
 		} {
 			t.Run(test.name+"/"+form.name, func(t *testing.T) {
 				t.Parallel()
-				got, err := task.Parse("/t/a.md", []byte(form.file))
-				must(t, err)
+				got := must.Get(task.Parse("/t/a.md", []byte(form.file)))(t)
 				want := test.want
 				want.ID, want.Title, want.Path = "a", "a", "/t/a.md"
 				if want.State == "" {
 					want.State = fleet.StateBacklog
 				}
 				want.Priority = fleet.PriorityMedium
-				if diff := cmp.Diff(got, want, unseen); diff != "" {
-					t.Errorf("task (-got +want):\n%s", diff)
-				}
+				must.Equal(t, "task", got, want, unseen)
 			})
 		}
 	}
@@ -207,11 +200,8 @@ func bomb() string {
 
 func TestParseIgnoresWhatUnknownFieldsExpandTo(t *testing.T) {
 	t.Parallel()
-	got, err := task.Parse("/t/a.md", []byte(strings.Replace(bomb(), "tags: *a1", "tags: *a0", 1)))
-	must(t, err)
-	if diff := cmp.Diff(got.Tags, []string{"x"}); diff != "" {
-		t.Errorf("tags (-got +want):\n%s", diff)
-	}
+	got := must.Get(task.Parse("/t/a.md", []byte(strings.Replace(bomb(), "tags: *a1", "tags: *a0", 1))))(t)
+	must.Equal(t, "tags", got.Tags, []string{"x"})
 }
 
 func TestTitle(t *testing.T) {

@@ -6,8 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -22,9 +21,7 @@ func TestReplaceLeavesWhatChanged(t *testing.T) {
 	if got, want := readFile(t, path), "saved by a person"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if diff := cmp.Diff(fileNames(t, filepath.Dir(path)), []string{"a.md"}); diff != "" {
-		t.Errorf("files (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "files", fileNames(t, filepath.Dir(path)), []string{"a.md"})
 }
 
 func TestReplaceDoesNotBringBackWhatIsGone(t *testing.T) {

@@ -11,9 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -33,13 +32,12 @@ func newFolder(t testing.TB, files map[string]string) task.Folder {
 
 func writeFile(t testing.TB, path, text string) {
 	t.Helper()
-	must(t, os.WriteFile(path, []byte(text), 0o644))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
 func readFile(t testing.TB, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
+	data := must.Get(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -53,8 +51,7 @@ func ids(tasks []fleet.Task) []fleet.TaskID {
 
 func fileNames(t testing.TB, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -70,9 +67,7 @@ func TestListOrdersByID(t *testing.T) {
 	if err != nil || len(problems) != 0 {
 		t.Fatalf("List: problems %v, error %v", problems, err)
 	}
-	if diff := cmp.Diff(ids(tasks), []fleet.TaskID{"B", "a", "a-b"}); diff != "" {
-		t.Errorf("ids (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ids", ids(tasks), []fleet.TaskID{"B", "a", "a-b"})
 }
 
 func TestListKeepsOddNames(t *testing.T) {
@@ -89,9 +84,7 @@ func TestListKeepsOddNames(t *testing.T) {
 	if err != nil || len(problems) != 0 {
 		t.Fatalf("List: problems %v, error %v", problems, err)
 	}
-	if diff := cmp.Diff(ids(tasks), want); diff != "" {
-		t.Errorf("ids (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "ids", ids(tasks), want)
 	for _, id := range want {
 		got, err := f.Get(t.Context(), id)
 		if err != nil || got.ID != id || got.Title != string(id) {
@@ -108,8 +101,8 @@ func TestListIgnores(t *testing.T) {
 	f := newFolder(t, map[string]string{
 		"README.md": "# About\n", "note.txt": "x", ".hidden.md": "x", "x.MD": "x", "x.md~": "x", ".md": "x", "md": "x",
 	})
-	must(t, os.Mkdir(filepath.Join(f.Dir, "archive.md"), 0o755))
-	must(t, os.Symlink("archive.md", filepath.Join(f.Dir, "linked.md")))
+	must.Do(t, os.Mkdir(filepath.Join(f.Dir, "archive.md"), 0o755))
+	must.Do(t, os.Symlink("archive.md", filepath.Join(f.Dir, "linked.md")))
 	tasks, problems, err := f.List(t.Context())
 	if err != nil || len(tasks) != 0 || len(problems) != 0 {
 		t.Errorf("List = %v, %v, %v; want nothing", tasks, problems, err)
@@ -132,15 +125,13 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 		"category:x.md": "---\n---\n", "caf\xe9.md": "---\n---\n", "readme.md": "# About\n",
 		"big.md": "---\n---\n" + strings.Repeat("x", 1<<20),
 	})
-	must(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
+	must.Do(t, syscall.Mkfifo(filepath.Join(f.Dir, "fifo.md"), 0o644))
 	for link, target := range map[string]string{"gone.md": "nowhere", "loop.md": "loop.md", "null.md": os.DevNull} {
-		must(t, os.Symlink(target, filepath.Join(f.Dir, link)))
+		must.Do(t, os.Symlink(target, filepath.Join(f.Dir, link)))
 	}
 	tasks, problems, err := f.List(t.Context())
-	must(t, err)
-	if diff := cmp.Diff(ids(tasks), []fleet.TaskID{"good"}); diff != "" {
-		t.Errorf("ids (-got +want):\n%s", diff)
-	}
+	must.Do(t, err)
+	must.Equal(t, "ids", ids(tasks), []fleet.TaskID{"good"})
 	var got []string
 	for _, p := range problems {
 		got = append(got, strings.ReplaceAll(p.String(), f.Dir+"/", ""))
@@ -157,9 +148,7 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 		`null.md: not a regular file: move it out of the folder`,
 		`readme.md:1: no front matter: the first line must be ---`,
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "problems", got, want)
 }
 
 func TestListWithoutFolder(t *testing.T) {
@@ -195,15 +184,13 @@ func TestCancelled(t *testing.T) {
 			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 	}
-	if diff := cmp.Diff(fileNames(t, f.Dir), []string{"a.md"}); diff != "" {
-		t.Errorf("files (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "files", fileNames(t, f.Dir), []string{"a.md"})
 }
 
 func TestGetErrors(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, map[string]string{"README.md": "# About\n", ".x.md": "---\n---\n", "bad.md": "---\nstate: todo\nwait: soon\n---\n"})
-	must(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
+	must.Do(t, os.Mkdir(filepath.Join(f.Dir, "sub.md"), 0o755))
 	for _, test := range []struct {
 		id   fleet.TaskID
 		want error
@@ -243,7 +230,7 @@ func TestBody(t *testing.T) {
 	if got, err := f.Body(t.Context(), elsewhere); got != elsewhere.Body || err != nil {
 		t.Errorf("Body = %q, %v; want %q", got, err, elsewhere.Body)
 	}
-	must(t, os.Remove(tasks[0].Path))
+	must.Do(t, os.Remove(tasks[0].Path))
 	if _, err := f.Body(t.Context(), tasks[0]); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("Body of a task that is gone: %v, want %v", err, fleet.ErrNotFound)
 	}
@@ -254,9 +241,8 @@ func TestModified(t *testing.T) {
 	f := newFolder(t, map[string]string{"a.md": "---\n---\n"})
 	path := filepath.Join(f.Dir, "a.md")
 	for _, mtime := range []time.Time{time.Unix(0, 0), time.Date(2100, 1, 2, 3, 4, 5, 6, time.UTC)} {
-		must(t, os.Chtimes(path, mtime, mtime))
-		info, err := os.Stat(path)
-		must(t, err)
+		must.Do(t, os.Chtimes(path, mtime, mtime))
+		info := must.Get(os.Stat(path))(t)
 		want := time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix()).UTC()
 		if got, err := f.Get(t.Context(), "a"); err != nil || !got.Modified.Equal(want) {
 			t.Errorf("modified %v, %v, want %v", got.Modified, err, want)
@@ -299,13 +285,5 @@ func BenchmarkList(b *testing.B) {
 				}
 			})
 		}
-	}
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -23,8 +24,7 @@ import (
 func formatted(t testing.TB, workspace, tasks string) task.Folder {
 	t.Helper()
 	text := "fleet = \"shop\"\nstate = \"/srv/state\"\nworkspace = \"" + workspace + "\"\n[category.code]\n[agent.a]\ncommand = [\"a\"]\n[tasks]\n" + tasks
-	c, err := config.Parse(filepath.Join(workspace, "stint.toml"), []byte(text), config.Options{})
-	must(t, err)
+	c := must.Get(config.Parse(filepath.Join(workspace, "stint.toml"), []byte(text), config.Options{}))(t)
 	return task.Folder{
 		Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory,
 		Format: task.Format{
@@ -38,7 +38,7 @@ func formatted(t testing.TB, workspace, tasks string) task.Folder {
 func workspaceOf(t testing.TB, name string) string {
 	t.Helper()
 	dir := t.TempDir()
-	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
+	must.Do(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
 	return dir
 }
 
@@ -47,7 +47,7 @@ func workspaceOf(t testing.TB, name string) string {
 func listOf(t testing.TB, workspace string, f task.Folder) (tasks []fleet.Task, problems []string) {
 	t.Helper()
 	tasks, bad, err := f.List(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	for i := range tasks {
 		if tasks[i].Path == "" || tasks[i].Modified.IsZero() {
 			t.Errorf("%s: path %q, modified %v", tasks[i].ID, tasks[i].Path, tasks[i].Modified)
@@ -83,14 +83,10 @@ func TestBacklogFolder(t *testing.T) {
 			want[i].Priority = "medium"
 		}
 	}
-	if diff := cmp.Diff(got, want, unseen); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(problems, []string{
+	must.Equal(t, "tasks", got, want, unseen)
+	must.Equal(t, "problems", problems, []string{
 		`backlog/tasks/back-14 - Look-at-the-taxes.md:4: status: "In Review" is not known: say under [tasks] what it means, as in states = { "In Review" = "todo" }`,
-	}); diff != "" {
-		t.Errorf("problems (-got +want):\n%s", diff)
-	}
+	})
 
 	f = formatted(t, workspace, "format = \"backlog.md\"\nstates = { \"In Review\" = \"ready_for_review\" }")
 	if one, err := f.Get(t.Context(), "back-14"); err != nil || one.State != fleet.StateReview {
@@ -159,9 +155,7 @@ func TestGptmeFolder(t *testing.T) {
 	for i := range want {
 		want[i].Category = "code"
 	}
-	if diff := cmp.Diff(got, want, cmpopts.IgnoreFields(fleet.Task{}, "Created"), unseen); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks", got, want, cmpopts.IgnoreFields(fleet.Task{}, "Created"), unseen)
 	if problems != nil {
 		t.Errorf("problems %v", problems)
 	}
@@ -185,9 +179,7 @@ func TestObsidianFolder(t *testing.T) {
 	for i := range want {
 		want[i].Category, want[i].Priority = "code", "medium"
 	}
-	if diff := cmp.Diff(got, want, unseen); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks", got, want, unseen)
 	if problems != nil {
 		t.Errorf("problems %v", problems)
 	}
@@ -265,9 +257,7 @@ func TestWord(t *testing.T) {
 			got = append(got, word)
 		}
 		want := strings.FieldsFunc(test.want, func(r rune) bool { return r == ',' || r == ' ' && !strings.Contains(test.want, ",") })
-		if diff := cmp.Diff(got, want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", test.tasks, diff)
-		}
+		must.Equal(t, test.tasks, got, want)
 	}
 }
 
@@ -340,9 +330,7 @@ Look.
 		if diff := cmp.Diff(added, preview, cmpopts.IgnoreFields(fleet.Task{}, "Modified"), unseen); diff != "" {
 			t.Errorf("%s: added, previewed (-added +previewed):\n%s", test.workspace, diff)
 		}
-		if diff := cmp.Diff(readFile(t, filepath.Join(workspace, test.file)), test.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", test.workspace, diff)
-		}
+		must.Equal(t, test.workspace, readFile(t, filepath.Join(workspace, test.file)), test.want)
 	}
 	f := formatted(t, workspaceOf(t, "backlog.md"), `format = "backlog.md"`)
 	for _, d := range []task.Draft{
@@ -422,7 +410,7 @@ func TestFind(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for path, text := range test.files {
-			must(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
+			must.Do(t, os.MkdirAll(filepath.Join(dir, filepath.Dir(path)), 0o755))
 			writeFile(t, filepath.Join(dir, path), text)
 		}
 		if got, format := task.Find(dir); got != test.dir || format != test.format {
@@ -435,13 +423,12 @@ func TestFind(t *testing.T) {
 // that a state which is set is read back, with every other byte kept.
 func FuzzFormat(f *testing.F) {
 	for _, dir := range []string{"backlog.md", "gptme", "obsidian"} {
-		err := fs.WalkDir(os.DirFS("testdata"), dir, func(path string, d fs.DirEntry, err error) error {
+		must.Do(f, fs.WalkDir(os.DirFS("testdata"), dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".md") && !d.IsDir() {
 				f.Add([]byte(readFile(f, filepath.Join("testdata", path))))
 			}
 			return err
-		})
-		must(f, err)
+		}))
 	}
 	f.Add([]byte("---\nwaiting_for: &a [*a, *a]\nassignee: {a: [b, {c: d}]}\n---\n"))
 	f.Add([]byte("---\nrequires: &a [[*a]]\ndepends: [[[x]]]\nstatus: [Done]\n---\n"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -18,7 +19,7 @@ func linked(t *testing.T, plant func(workspace, notes string)) (f task.Folder, n
 	t.Helper()
 	workspace, notes := t.TempDir(), t.TempDir()
 	writeFile(t, filepath.Join(notes, "n.md"), secret)
-	must(t, os.MkdirAll(filepath.Join(workspace, "backlog/tasks"), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(workspace, "backlog/tasks"), 0o755))
 	writeFile(t, filepath.Join(workspace, "backlog/tasks/own.md"), "---\nstate: active\n---\n# Own\n")
 	plant(workspace, notes)
 	dir := filepath.Join(workspace, "backlog/tasks")
@@ -27,7 +28,7 @@ func linked(t *testing.T, plant func(workspace, notes string)) (f task.Folder, n
 
 func symlink(t *testing.T, target, path string) {
 	t.Helper()
-	must(t, os.Symlink(target, path))
+	must.Do(t, os.Symlink(target, path))
 }
 
 func TestLinkedTaskFileIsNotFollowed(t *testing.T) {
@@ -75,13 +76,13 @@ func TestLinkedFolderIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(workspace, notes string){
 		"tasks": func(workspace, notes string) {
-			must(t, os.RemoveAll(filepath.Join(workspace, "backlog/tasks")))
+			must.Do(t, os.RemoveAll(filepath.Join(workspace, "backlog/tasks")))
 			symlink(t, notes, filepath.Join(workspace, "backlog/tasks"))
 		},
 		"above": func(workspace, notes string) {
-			must(t, os.RemoveAll(filepath.Join(workspace, "backlog")))
-			must(t, os.Rename(filepath.Join(notes, "n.md"), filepath.Join(notes, "kept")))
-			must(t, os.Mkdir(filepath.Join(notes, "tasks"), 0o755))
+			must.Do(t, os.RemoveAll(filepath.Join(workspace, "backlog")))
+			must.Do(t, os.Rename(filepath.Join(notes, "n.md"), filepath.Join(notes, "kept")))
+			must.Do(t, os.Mkdir(filepath.Join(notes, "tasks"), 0o755))
 			writeFile(t, filepath.Join(notes, "tasks/n.md"), secret)
 			symlink(t, filepath.Join(notes, "tasks/n.md"), filepath.Join(notes, "n.md"))
 			symlink(t, notes, filepath.Join(workspace, "backlog"))
@@ -132,7 +133,7 @@ func TestArchiveLinkLeavesTheOthers(t *testing.T) {
 func TestTopOf(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(base, "ws/tasks"), 0o755))
+	must.Do(t, os.MkdirAll(filepath.Join(base, "ws/tasks"), 0o755))
 	symlink(t, "ws", filepath.Join(base, "link"))
 	symlink(t, filepath.Join(base, "ws"), filepath.Join(base, "ws/loop"))
 	at := func(path string) string { return filepath.Join(base, path) }

@@ -9,11 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -74,10 +74,10 @@ func TestParseBeads(t *testing.T) {
 	list := readFile(t, "testdata/bd_ready.json")
 	var lines strings.Builder
 	var elements []json.RawMessage
-	must(t, json.Unmarshal([]byte(list), &elements))
+	must.Do(t, json.Unmarshal([]byte(list), &elements))
 	for _, element := range elements {
 		var line bytes.Buffer
-		must(t, json.Compact(&line, element))
+		must.Do(t, json.Compact(&line, element))
 		lines.WriteString(line.String() + "\r\n\n")
 	}
 	for name, data := range map[string]string{
@@ -90,9 +90,7 @@ func TestParseBeads(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(parse(t, beads(), data), want, unseen); diff != "" {
-				t.Errorf("tasks (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "tasks", parse(t, beads(), data), want, unseen)
 		})
 	}
 }
@@ -113,9 +111,7 @@ func TestParseGitHub(t *testing.T) {
 			Body: "https://github.com/example/shop/issues/9", Created: time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC),
 		},
 	}
-	if diff := cmp.Diff(parse(t, github(), readFile(t, "testdata/gh_issue_list.json")), want, unseen); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks", parse(t, github(), readFile(t, "testdata/gh_issue_list.json")), want, unseen)
 }
 
 func TestParseNothing(t *testing.T) {
@@ -161,9 +157,7 @@ func TestParseFields(t *testing.T) {
 			if want.Priority == "" {
 				want.Priority = fleet.PriorityMedium
 			}
-			if diff := cmp.Diff(parse(t, l, test.data), []fleet.Task{want}, unseen); diff != "" {
-				t.Errorf("task (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "task", parse(t, l, test.data), []fleet.Task{want}, unseen)
 		})
 	}
 }
@@ -213,9 +207,7 @@ func TestParseListingProblems(t *testing.T) {
 			if name == "many" {
 				got = numbered.ReplaceAllString(got, "beads:N:")
 			}
-			if diff := cmp.Diff(got, test.want); diff != "" {
-				t.Errorf("problems (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "problems", got, test.want)
 		})
 	}
 }
@@ -247,8 +239,7 @@ func jsonValue(depth int) *rapid.Generator[string] {
 
 func FuzzParseListing(f *testing.F) {
 	for _, name := range []string{"testdata/bd_ready.json", "testdata/gh_issue_list.json"} {
-		data, err := os.ReadFile(name)
-		must(f, err)
+		data := must.Get(os.ReadFile(name))(f)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { checkListing(t, data) })

@@ -11,10 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/command"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -37,7 +36,7 @@ func printing(f task.Folder, name, text string) task.Source {
 func listed(t *testing.T, s task.Sources) []string {
 	t.Helper()
 	tasks, problems, err := s.List(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	var lines []string
 	for _, task := range tasks {
 		lines = append(lines, strings.Join(append([]string{string(task.ID), string(task.Category)}, task.Requires...), " "))
@@ -72,9 +71,7 @@ func TestSourcesList(t *testing.T) {
 		`absent: run bd: not found in its PATH ""`,
 		"talking: not JSON: invalid character 'Y' looking for beginning of value",
 	}
-	if diff := cmp.Diff(listed(t, s), want); diff != "" {
-		t.Errorf("tasks and problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks and problems", listed(t, s), want)
 }
 
 func TestSourcesListWithoutAFolder(t *testing.T) {
@@ -85,9 +82,7 @@ func TestSourcesListWithoutAFolder(t *testing.T) {
 		t.Errorf("without a command: got %v, want ErrNotFound", err)
 	}
 	s := task.Sources{Folder: missing, Commands: []task.Source{printing(f, "one", `echo '{"id":"a"}'`)}}
-	if diff := cmp.Diff(listed(t, s), []string{"a code"}); diff != "" {
-		t.Errorf("tasks (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks", listed(t, s), []string{"a code"})
 }
 
 func TestSourcesListEndsWithItsContext(t *testing.T) {
@@ -97,7 +92,7 @@ func TestSourcesListEndsWithItsContext(t *testing.T) {
 	defer cancel()
 	fifo := filepath.Join(f.Dir, "begun")
 	s := task.Sources{Folder: f, Commands: []task.Source{printing(f, "one", "echo >"+fifo+"; exec sleep 300")}}
-	must(t, syscall.Mkfifo(fifo, 0o600))
+	must.Do(t, syscall.Mkfifo(fifo, 0o600))
 	go func() {
 		_, _ = os.ReadFile(fifo) // once the command has begun
 		cancel()
@@ -155,9 +150,7 @@ func TestSourcesResolveURLs(t *testing.T) {
 			got[i] = got[i][:at] + "run NAME https://x/odd: exit" + got[i][strings.Index(got[i], " status 2"):]
 		}
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("tasks and problems (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "tasks and problems", got, want)
 	asked := strings.Split(strings.TrimSpace(readFile(t, filepath.Join(f.Dir, "asked"))), "\n")
 	if len(asked) != 4 {
 		t.Errorf("asked %q, want each URL once", asked)
@@ -174,7 +167,7 @@ func TestSourcesResolveHangs(t *testing.T) {
 	hanging := script(f, `case $1 in */odd) exit 2;; esac; exec sleep 60`)
 	hanging.Timeout = 3 * time.Second
 	_, problems, err := task.Sources{Folder: f, Resolver: task.Resolver{Command: hanging}}.List(t.Context())
-	must(t, err)
+	must.Do(t, err)
 	if len(problems) != 2 {
 		t.Fatalf("got problems %q, want one for all that hang and one for the odd one", problems)
 	}

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/task"
 )
 
@@ -56,12 +57,8 @@ func TestSetState(t *testing.T) {
 			if !changed || err != nil {
 				t.Fatalf("got %v, %v", changed, err)
 			}
-			if diff := cmp.Diff(readFile(t, filepath.Join(f.Dir, "a.md")), test.want); diff != "" {
-				t.Errorf("file (-got +want):\n%s", diff)
-			}
-			if diff := cmp.Diff(fileNames(t, f.Dir), []string{"a.md"}); diff != "" {
-				t.Errorf("files (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "file", readFile(t, filepath.Join(f.Dir, "a.md")), test.want)
+			must.Equal(t, "files", fileNames(t, f.Dir), []string{"a.md"})
 		})
 	}
 }
@@ -135,8 +132,7 @@ func TestSetStateWithoutChangeDoesNotWrite(t *testing.T) {
 
 func stat(t testing.TB, f task.Folder, id fleet.TaskID) os.FileInfo {
 	t.Helper()
-	info, err := os.Stat(filepath.Join(f.Dir, string(id)+".md"))
-	must(t, err)
+	info := must.Get(os.Stat(filepath.Join(f.Dir, string(id)+".md")))(t)
 	return info
 }
 
@@ -145,8 +141,8 @@ func TestSetStateKeepsModeAndLink(t *testing.T) {
 	f := newFolder(t, nil)
 	target := filepath.Join(t.TempDir(), "shared.md")
 	writeFile(t, target, "---\nstate: todo\n---\n")
-	must(t, os.Chmod(target, 0o466))
-	must(t, os.Symlink(target, filepath.Join(f.Dir, "a.md")))
+	must.Do(t, os.Chmod(target, 0o466))
+	must.Do(t, os.Symlink(target, filepath.Join(f.Dir, "a.md")))
 	changed, err := f.SetState(t.Context(), "a", fleet.StateDone)
 	if !changed || err != nil {
 		t.Fatalf("got %v, %v", changed, err)
@@ -220,17 +216,12 @@ func TestSetStateChangesNothingElse(t *testing.T) {
 		all := slices.Insert(slices.Clone(lines), at, spelling)
 		file := mark + "---\n" + strings.Join(append(all, "---", body), "\n")
 		file = strings.ReplaceAll(file, "\n", end)
-		if err := os.WriteFile(path, []byte(strings.Replace(file, "@", string(from), 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Replace(file, "@", string(from), 1)), 0o644))
 		changed, err := f.SetState(t.Context(), "a", to)
 		if err != nil || changed != (from != to) {
 			t.Fatalf("SetState(%q) = %v, %v", to, changed, err)
 		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(t)
 		if diff := cmp.Diff(string(data), strings.Replace(file, "@", string(to), 1)); diff != "" {
 			t.Fatalf("file (-got +want):\n%s", diff)
 		}

@@ -9,8 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"stint/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -62,31 +63,19 @@ func TestParserKeepsItsPromises(t *testing.T) {
 		}
 		show("", node)
 	}
-	if err := parser.Error(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, parser.Error())
 	path := filepath.Join("testdata", "nodes.txt")
 	if *update {
-		if err := os.WriteFile(path, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(got.String(), string(want)); diff != "" {
-		t.Errorf("go-toml/unstable is not what index.go relies on; read index.go, then: go test ./internal/tomlfile -update (-got +want):\n%s", diff)
-	}
+	want := must.Get(os.ReadFile(path))(t)
+	must.Equal(t, "go-toml/unstable is not what index.go relies on; read index.go, then: go test ./internal/tomlfile -update", got.String(), string(want))
 }
 
 // TestIndex has the place of every key and element, and of every NUL.
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	f, err := Parse("/f.toml", []byte(everyNode), Kind{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Parse("/f.toml", []byte(everyNode), Kind{}))(t)
 	var got []string
 	for key, offset := range f.at {
 		line, column := f.line(offset)
@@ -102,9 +91,7 @@ func TestIndex(t *testing.T) {
 		"11:07 head.sub", `11:11 head.sub."a.b"`, `12:01 head.sub."a.b"."\u0000"`,
 		"13:03 many", "14:01 many.t", "16:01 many.u",
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("places (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "places", got, want)
 	if got, want := f.Err().Error(), "/f.toml:6:25: a string holds a NUL character\n/f.toml:12:1: a string holds a NUL character"; !strings.HasPrefix(strings.ReplaceAll(got, " (remove the \\u0000)", ""), want) {
 		t.Errorf("got %s", got)
 	}
@@ -113,21 +100,13 @@ func TestIndex(t *testing.T) {
 // TestOneFileKnowsTheParser keeps the unstable API behind index.go.
 func TestOneFileKnowsTheParser(t *testing.T) {
 	t.Parallel()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("*.go"))(t)
 	var users []string
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		if strings.Contains(string(text), "go-toml/v2/unstable\"") && !strings.HasSuffix(file, "_test.go") {
 			users = append(users, file)
 		}
 	}
-	if diff := cmp.Diff(users, []string{"index.go"}); diff != "" {
-		t.Errorf("files that import go-toml/v2/unstable (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "files that import go-toml/v2/unstable", users, []string{"index.go"})
 }

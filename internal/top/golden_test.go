@@ -15,11 +15,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/review"
 	"stint/internal/selector"
 	"stint/internal/survey"
@@ -178,9 +178,7 @@ func (u *operator) golden(name string, width, height int) {
 	if err != nil {
 		u.Fatalf("%v\ngo test ./internal/top -update", err)
 	}
-	if diff := cmp.Diff(got+"\n", string(want)); diff != "" {
-		u.Errorf("%s (-got +want):\n%s", name, diff)
-	}
+	must.Equal(u, name, got+"\n", string(want))
 }
 
 func (u *operator) fits(width, height int) {
@@ -251,10 +249,7 @@ func busy(t *testing.T) top.Moment {
 		in.Candidates = append(in.Candidates, selector.Candidate{Category: c})
 	}
 	in.Candidates[3].Out = "no workable task"
-	inputs, err := json.Marshal(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := must.Get(json.Marshal(in))(t)
 	l.Fires = []fleet.Fire{{ID: 41, At: in.At, Inputs: inputs, Choices: []fleet.Choice{
 		{Category: "code", Decision: fleet.Spawn},
 		{Category: "docs", Decision: fleet.Skip, Reason: "lane in use"},

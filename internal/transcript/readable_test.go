@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/must"
 	"stint/internal/transcript"
 )
 
@@ -25,13 +25,10 @@ func TestReadableRecorded(t *testing.T) {
 	}
 	const golden = "testdata/readable.txt"
 	if *update {
-		must(t, os.WriteFile(golden, []byte(b.String()), 0o600))
+		must.Do(t, os.WriteFile(golden, []byte(b.String()), 0o600))
 	}
-	want, err := os.ReadFile(golden)
-	must(t, err)
-	if diff := cmp.Diff(strings.Split(b.String(), "\n"), strings.Split(string(want), "\n")); diff != "" {
-		t.Errorf("readable (-got +want):\n%s", diff)
-	}
+	want := must.Get(os.ReadFile(golden))(t)
+	must.Equal(t, "readable", strings.Split(b.String(), "\n"), strings.Split(string(want), "\n"))
 }
 
 // TestReadableLines has one line of each kind that the recorded sessions lack.
@@ -121,14 +118,10 @@ func TestReadablePieces(t *testing.T) {
 		r, want := transcript.NewReadable(format, &b), transcript.ReadableText(format, text)
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
-			if _, err := r.Write([]byte(rest[:n])); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Write([]byte(rest[:n])))(t)
 			rest = rest[n:]
 		}
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Close())
 		if got := b.String(); got != want {
 			t.Errorf("got %q, want %q as of one piece", got, want)
 		}
@@ -144,9 +137,7 @@ func TestReadableLongLine(t *testing.T) {
 	r := transcript.NewReadable(transcript.Claude, &b)
 	for rest := long + `{"type":"system","subtype":"status"}` + "\n"; rest != ""; {
 		n := min(len(rest), 60<<10)
-		if _, err := r.Write([]byte(rest[:n])); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Write([]byte(rest[:n])))(t)
 		rest = rest[n:]
 	}
 	if got := b.String(); got != long+"* status\n" {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/must"
 	"stint/internal/transcript"
 )
 
@@ -57,8 +58,7 @@ func logs(t testing.TB) map[string][]byte {
 
 func read(t testing.TB, f transcript.Format, text string, o transcript.Options) transcript.Summary {
 	t.Helper()
-	s, err := transcript.Read(f, strings.NewReader(text), o)
-	must(t, err)
+	s := must.Get(transcript.Read(f, strings.NewReader(text), o))(t)
 	return s
 }
 
@@ -74,17 +74,13 @@ func TestReadRecorded(t *testing.T) {
 	}
 	const golden = "testdata/summaries.json"
 	if *update {
-		text, err := json.MarshalIndent(got, "", "  ")
-		must(t, err)
-		must(t, os.WriteFile(golden, append(text, '\n'), 0o600))
+		text := must.Get(json.MarshalIndent(got, "", "  "))(t)
+		must.Do(t, os.WriteFile(golden, append(text, '\n'), 0o600))
 	}
-	text, err := os.ReadFile(golden)
-	must(t, err)
+	text := must.Get(os.ReadFile(golden))(t)
 	want := map[string]transcript.Summary{}
-	must(t, json.Unmarshal(text, &want))
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("summaries (-got +want):\n%s", diff)
-	}
+	must.Do(t, json.Unmarshal(text, &want))
+	must.Equal(t, "summaries", got, want)
 }
 
 const (
@@ -156,19 +152,16 @@ func TestReadQuota(t *testing.T) {
 				}
 				got.Text = ""
 			}
-			if diff := cmp.Diff(got, test.want); diff != "" {
-				t.Errorf("quota (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "quota", got, test.want)
 		})
 	}
 }
 
 func TestReadPatterns(t *testing.T) {
 	t.Parallel()
-	limits, err := transcript.ParseLimits(
+	limits := must.Get(transcript.ParseLimits(
 		[]string{`^out of juice(, back at (?P<reset>.*))?$`},
-		[]string{`(?i)slow down(, (?P<after>.*))?`})
-	must(t, err)
+		[]string{`(?i)slow down(, (?P<after>.*))?`}))(t)
 	now := recorded()
 	for text, want := range map[string]*transcript.Quota{
 		"out of juice\n":                                         {Kind: transcript.Exhausted, Text: "out of juice"},
@@ -219,9 +212,7 @@ func TestReadGptme(t *testing.T) {
 		Models: transcript.Models{"": {Input: 300, Output: 30, CacheRead: 7, CacheWrite: 3}},
 		Turns:  2, ToolCalls: 2, ToolErrors: 1, Answered: true, Events: 6,
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("summary (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "summary", got, want)
 }
 
 // TestReadWithoutResult is of a session that was killed: its tokens are those of the
@@ -234,9 +225,7 @@ func TestReadWithoutResult(t *testing.T) {
 		Tokens: transcript.Tokens{Input: 10, Output: 2}, Models: transcript.Models{"": {Input: 10, Output: 2}},
 		Turns: 2, ToolCalls: 3, SessionID: "s1", Answered: true, Events: 4,
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("summary (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "summary", got, want)
 }
 
 // TestReadTakesAnything mixes what may be in a log between the lines of each recorded
@@ -268,9 +257,7 @@ func TestReadTakesAnything(t *testing.T) {
 				}
 				got, want := read(t, format, mixed, at(recorded())), read(t, format, string(text), at(recorded()))
 				got.Events = want.Events
-				if diff := cmp.Diff(got, want); diff != "" {
-					t.Errorf("%s (-got +want):\n%s", path, diff)
-				}
+				must.Equal(t, path, got, want)
 			}
 		})
 	}
@@ -287,14 +274,8 @@ func TestReadAnyCut(t *testing.T) {
 		text := texts[path]
 		cut := rapid.IntRange(0, len(text)).Draw(rt, "cut")
 		format := formatOf(t, path)
-		whole, err := transcript.Read(format, bytes.NewReader(text), at(recorded()))
-		if err != nil {
-			rt.Fatal(err)
-		}
-		part, err := transcript.Read(format, iotest.OneByteReader(bytes.NewReader(text[:cut])), at(recorded()))
-		if err != nil {
-			rt.Fatal(err)
-		}
+		whole := must.Get(transcript.Read(format, bytes.NewReader(text), at(recorded())))(rt)
+		part := must.Get(transcript.Read(format, iotest.OneByteReader(bytes.NewReader(text[:cut])), at(recorded())))(rt)
 		if part.Success != nil && !cmp.Equal(part.Success, whole.Success) {
 			rt.Fatalf("success: got %v, of the whole %v", *part.Success, whole.Success)
 		}
@@ -317,9 +298,7 @@ func TestReadNumbersThatCannotBe(t *testing.T) {
 	got := read(t, transcript.Claude, claudeInit+
 		`{"type":"result","subtype":"success","result":"","total_cost_usd":-1,"num_turns":1e300,"usage":{"input_tokens":-5,"output_tokens":1e99,"cache_read_input_tokens":"x","cache_creation_input_tokens":2.0}}`, at(recorded()))
 	want := transcript.Summary{Tokens: transcript.Tokens{CacheWrite: 2}, Success: new(true), SessionID: "s1", Events: 2}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("summary (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "summary", got, want)
 }
 
 func TestReadTextsAreShownSafely(t *testing.T) {
@@ -415,12 +394,4 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
 }

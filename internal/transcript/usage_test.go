@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/must"
 	"stint/internal/transcript"
 )
 
@@ -24,8 +25,7 @@ func TestReadUsageRecorded(t *testing.T) {
 	for name, want := range map[string]transcript.Models{
 		"claude-tool": claude(2), "claude-stall": claude(1), "codex-tool": codex(2), "codex-stall": codex(1),
 	} {
-		text, err := os.ReadFile("testdata/" + name + ".jsonl")
-		must(t, err)
+		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text))
 		if diff := cmp.Diff(got, want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
@@ -38,8 +38,7 @@ func TestReadUsageRecorded(t *testing.T) {
 func TestReadUsageCutShort(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"claude-tool", "codex-tool"} {
-		text, err := os.ReadFile("testdata/" + name + ".jsonl")
-		must(t, err)
+		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		before := int64(0)
 		for end := 0; end <= len(text); end += 97 {
 			got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text[:end]))

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/must"
 )
 
 // dying makes the test binary a process that confirms after in the folder, and is killed when it
@@ -50,9 +52,7 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for stop := 0; ; stop++ {
 		s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
-		if err := s.Save(before, noSecret); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Save(before, noSecret))
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 		cmd.Env = append(os.Environ(), dying+"="+s.Dir+"|"+strconv.Itoa(stop))
 		err := cmd.Run()
@@ -68,9 +68,7 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 				t.Errorf("stop %d: %s: %v", stop, path, err)
 			}
 		}
-		if err := s.Save(after, noSecret); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Save(after, noSecret))
 		entries, _ := os.ReadDir(s.Dir)
 		var names []string
 		for _, e := range entries {
@@ -126,9 +124,7 @@ func TestGuard(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), syscall.Mkfifo(ws+"/data", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), syscall.Mkfifo(ws+"/data", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")))
 	g := Guard{
 		Record: Record{ws + "/pipe": "1", ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))},
 		Reach:  Of(ws), Workspace: ws, Environment: []string{"PATH=" + ws + "/bin:/usr/bin:/bin"},
@@ -176,9 +172,7 @@ func TestText(t *testing.T) {
 	if r, err := s.Load(); r != nil || err != nil {
 		t.Errorf("got %v, %v, want nothing yet", r, err)
 	}
-	if err := s.Save(before, func(path string) bool { return path == "/ws/prompt" }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Save(before, func(path string) bool { return path == "/ws/prompt" }))
 	if _, err := s.Text(before["/ws/prompt"].Sum); err == nil {
 		t.Error("the text of a secret file was kept")
 	}
@@ -186,15 +180,11 @@ func TestText(t *testing.T) {
 		t.Errorf("%v, %v, want mode 0700", info, err)
 	}
 	path := filepath.Join(s.Dir, before["/ws/stint.toml"].Sum)
-	if err := os.WriteFile(path, []byte("else"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("else"), 0o600))
 	if _, err := s.Text(before["/ws/stint.toml"].Sum); err == nil {
 		t.Error("another text is believed")
 	}
-	if err := os.WriteFile(filepath.Join(s.Dir, list), []byte("null"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(s.Dir, list), []byte("null"), 0o600))
 	if _, err := s.Load(); err == nil {
 		t.Error("an empty list counts as none")
 	}
@@ -210,9 +200,7 @@ func TestDiff(t *testing.T) {
 		"ELF":     {"a\n", "\x7fELF", "  -a\n  +an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n"},
 		"newer":   {"\x7fELF", "\x7fELF\x00", "  -an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n  +an ELF program of 5 bytes, SHA-256 " + text("\x7fELF\x00").Sum + "\n"},
 	} {
-		if diff := cmp.Diff(Diff(text(test.before), text(test.after)), test.want); diff != "" {
-			t.Errorf("%s (-got +want):\n%s", name, diff)
-		}
+		must.Equal(t, name, Diff(text(test.before), text(test.after)), test.want)
 	}
 	if got := Diff(Content{Sum: "1"}, text("a\n")); got != "  -a program that was not kept, SHA-256 1\n  +a\n" {
 		t.Errorf("not kept: got %q", got)
@@ -230,14 +218,10 @@ func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	for name, begins := range map[string]string{"script": "#!", "sparse": "#!", "program": elf, "huge": elf} {
-		if err := os.WriteFile(at(name), []byte(begins), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(at(name), []byte(begins), 0o600))
 	}
-	if err := errors.Join(os.WriteFile(at("empty"), nil, 0o600), os.Symlink("script", at("link")), os.Symlink("loop", at("loop")), syscall.Mkfifo(at("pipe"), 0o600),
-		os.Truncate(at("sparse"), 60<<30), os.Truncate(at("program"), mostText+1), os.Truncate(at("huge"), 60<<30)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.WriteFile(at("empty"), nil, 0o600), os.Symlink("script", at("link")), os.Symlink("loop", at("loop")), syscall.Mkfifo(at("pipe"), 0o600),
+		os.Truncate(at("sparse"), 60<<30), os.Truncate(at("program"), mostText+1), os.Truncate(at("huge"), 60<<30)))
 	for name, test := range map[string]struct {
 		size int64
 		text []byte

@@ -23,6 +23,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
+	"stint/internal/must"
 	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
@@ -65,13 +66,8 @@ func emptyBench(t *testing.T, o web.Options) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"fake\"]\n[category.code]\n[category.docs]\n[category.triage]\nlanes = 2\n", filepath.Join(dir, "state"))
-	c, err := config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(c.Tasks.Dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{}))(t)
+	must.Do(t, os.Mkdir(c.Tasks.Dir, 0o755))
 	b := &bench{TB: t, config: c}
 	b.Engine = b.engine(nil)
 	o.With, o.Fleet, o.Version, o.Now = b.with, c.Fleet, "v1", b.pageClock

@@ -26,6 +26,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/must"
 	"stint/internal/store/sqlite"
 	"stint/internal/web"
 )
@@ -71,10 +72,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 	sum := 0.0
 	table, _, _ := strings.Cut(text[strings.Index(text, `id="parts"`):], "</table>")
 	for _, part := range regexp.MustCompile(`[+-][0-9.]+</td>`).FindAllString(html.UnescapeString(table), -1) {
-		value, err := strconv.ParseFloat(strings.TrimSuffix(part, "</td>"), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(strconv.ParseFloat(strings.TrimSuffix(part, "</td>"), 64))(t)
 		sum += value
 	}
 	if math.Abs(sum-0.75) > 1e-9 || strings.Contains(table, "commits") {

@@ -11,10 +11,10 @@ import (
 	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
-	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/why"
@@ -61,17 +61,13 @@ func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatalf("%v\ngo test ./internal/why -update", err)
 	}
-	if diff := cmp.Diff(got, string(want)); diff != "" {
-		t.Errorf("%s (-got +want):\n%s", path, diff)
-	}
+	must.Equal(t, path, got, string(want))
 }
 
 func answers() map[string]why.Answer {

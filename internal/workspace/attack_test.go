@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // attack is a clone in which a session has planted something that git would run.
@@ -117,9 +118,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 		"lazy fetch": func(a attack) {
 			config("remote.origin.promisor", "true", "remote.origin.uploadpack", "EVIL", "extensions.partialClone", "origin", "core.repositoryFormatVersion", "1")(a)
 			blob := a.git("rev-parse", "HEAD:b")
-			if err := os.Remove(filepath.Join(a.dir, ".git/objects", blob[:2], blob[2:])); err != nil {
-				a.t.Fatal(err)
-			}
+			must.Do(a.t, os.Remove(filepath.Join(a.dir, ".git/objects", blob[:2], blob[2:])))
 		},
 		"filter": func(a attack) {
 			config("filter.x.clean", "EVIL", "filter.x.smudge", "EVIL", "filter.x.required", "true")(a)
@@ -153,12 +152,8 @@ func TestNothingPlantedRuns(t *testing.T) {
 		"a folder in the place of .git": func(a attack) {
 			a.other.git("config", "filter.x.clean", a.evil)
 			a.other.write(".git/info/attributes", "* filter=x\n")
-			if err := os.Remove(filepath.Join(a.tree.dir, ".git")); err != nil {
-				a.t.Fatal(err)
-			}
-			if err := os.CopyFS(filepath.Join(a.tree.dir, ".git"), os.DirFS(filepath.Join(a.other.dir, ".git"))); err != nil {
-				a.t.Fatal(err)
-			}
+			must.Do(a.t, os.Remove(filepath.Join(a.tree.dir, ".git")))
+			must.Do(a.t, os.CopyFS(filepath.Join(a.tree.dir, ".git"), os.DirFS(filepath.Join(a.other.dir, ".git"))))
 			a.tree.git("add", "a")
 			a.tree.write("a", "y\n")
 		},
@@ -193,9 +188,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 		},
 		"a repository of the report": func(a attack) {
 			nested := a.at(filepath.Join(a.dir, "nested")).as(own)
-			if err := os.Mkdir(nested.dir, 0o700); err != nil {
-				a.t.Fatal(err)
-			}
+			must.Do(a.t, os.Mkdir(nested.dir, 0o700))
 			nested.git("init", "--quiet")
 			nested.add("n", "n")
 			nested.git("config", "diff.x.textconv", a.evil)
@@ -212,7 +205,7 @@ func TestNothingPlantedRuns(t *testing.T) {
 			a.add("d", "d")
 			a.tree.add("e", "e")
 			a.revisions = strings.Fields(a.git("rev-parse", "HEAD", "HEAD~1"))
-			must(t, os.MkdirAll(filepath.Join(a.dir, ".git/info"), 0o700))
+			must.Do(t, os.MkdirAll(filepath.Join(a.dir, ".git/info"), 0o700))
 			plant(a)
 			_ = os.Remove(a.witness) // what the planting itself ran
 			a.everything()
@@ -238,7 +231,7 @@ func TestLockFileNamesNothingElse(t *testing.T) {
 			other.write(".git/rebase-merge", "")
 			dir := t.TempDir()
 			kept := filepath.Join(dir, "documents/rebase-merge")
-			must(t, os.MkdirAll(kept, 0o700))
+			must.Do(t, os.MkdirAll(kept, 0o700))
 			clone.write(".git/stint.lock", strings.NewReplacer("DIR", dir, "OTHER", resolved(other.dir)).Replace(note))
 			_, _ = clone.places(t.TempDir()).Sync(t.Context(), own)
 			if !exists(kept) || !exists(filepath.Join(other.dir, ".git/rebase-merge")) {
@@ -271,11 +264,11 @@ func TestGitWritesThroughNoLink(t *testing.T) {
 				if name == "index" && target == "profile" {
 					home.write("profile", readText(t, filepath.Join(a.dir, ".git/index")))
 				}
-				must(t, os.Symlink("absent", filepath.Join(home.dir, "chain")))
+				must.Do(t, os.Symlink("absent", filepath.Join(home.dir, "chain")))
 				before := readText(t, filepath.Join(home.dir, "profile"))
 				link := filepath.Join(a.dir, ".git", name)
-				must(t, os.RemoveAll(link))
-				must(t, os.Symlink(filepath.Join(home.dir, target), link))
+				must.Do(t, os.RemoveAll(link))
+				must.Do(t, os.Symlink(filepath.Join(home.dir, target), link))
 				a.everything()
 				if got := readText(t, filepath.Join(home.dir, "profile")); got != before || exists(filepath.Join(home.dir, "absent")) {
 					t.Errorf("written through the link: %q", got)
@@ -292,7 +285,7 @@ func TestLinkInGitsFolderIsNamed(t *testing.T) {
 	clone.add("a", "todo\n")
 	plant := func(target string) {
 		_ = os.Remove(link)
-		must(t, os.Symlink(target, link))
+		must.Do(t, os.Symlink(target, link))
 	}
 	plant(outside)
 	_, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a")))
@@ -307,7 +300,6 @@ func TestLinkInGitsFolderIsNamed(t *testing.T) {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	must(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }

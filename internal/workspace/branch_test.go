@@ -9,9 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // branches are all of the clone.
@@ -22,8 +21,7 @@ func (g gitter) branches() []string {
 
 func mustOpen(t *testing.T, c Clone, run fleet.RunID, root string) Worktree {
 	t.Helper()
-	w, err := c.Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
-	must(t, err)
+	w := must.Get(c.Open(t.Context(), run, filepath.Join(root, string(run)), FromHead))(t)
 	return w
 }
 
@@ -54,9 +52,7 @@ func TestBranchBesideAnyOther(t *testing.T) {
 			if pruned := mustPrune(t, clone, root, Limits{Now: testTime(t)}); len(pruned) != 1 || !pruned[0].Removed {
 				t.Errorf("pruned %+v", pruned)
 			}
-			if diff := cmp.Diff(clone.branches(), before); diff != "" {
-				t.Errorf("branches (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "branches", clone.branches(), before)
 		})
 	}
 }
@@ -92,15 +88,13 @@ func TestBranchesOfOthers(t *testing.T) {
 	for range 2 {
 		mine := []fleet.RunID{"0mine", "0out", "0rebase", "0bisect"}
 		pruned, err := bob.Prune(t.Context(), roots["bob"], Limits{Now: testTime(t)}, func(run fleet.RunID) bool { return slices.Contains(mine, run) })
-		must(t, err)
+		must.Do(t, err)
 		for _, p := range pruned {
 			if p.Removed != (p.Run == "0mine") || !p.Removed && !strings.HasPrefix(p.Reason, "somebody works on its branch in /") {
 				t.Errorf("got %+v", p)
 			}
 		}
-		if diff := cmp.Diff(clone.branches(), before); diff != "" {
-			t.Errorf("branches (-got +want):\n%s", diff)
-		}
+		must.Equal(t, "branches", clone.branches(), before)
 	}
 	// The session of the other fleet commits on what it began with.
 	theirs := clone.at(filepath.Join(roots["eve"], "0theirs"))
@@ -117,9 +111,7 @@ func TestCloseKeepsWhatIsUsed(t *testing.T) {
 	w := mustOpen(t, clone.clone(), own, t.TempDir())
 	dir := filepath.Join(t.TempDir(), "look")
 	clone.git("worktree", "add", "--quiet", "--force", dir, w.Branch)
-	if _, err := clone.clone().Close(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(clone.clone().Close(t.Context(), w))(t)
 	if exists(w.Dir) {
 		t.Error("the run's folder is left")
 	}
@@ -137,15 +129,13 @@ func TestPipesInTheClone(t *testing.T) {
 	common := filepath.Join(clone.dir, ".git")
 	for _, path := range []string{common + "/BISECT_START", common + "/info/exclude"} {
 		_ = os.Remove(path)
-		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)))
+		must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)))
 	}
 	before := clone.branches()
 	if _, err := clone.clone().Prune(t.Context(), t.TempDir(), Limits{Now: testTime(t)}, func(fleet.RunID) bool { return true }); err == nil {
 		t.Error("pruned in spite of a bisection that cannot be read")
 	}
-	if diff := cmp.Diff(clone.branches(), before); diff != "" {
-		t.Errorf("branches (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "branches", clone.branches(), before)
 	if _, text, err := clone.clone().Excluding(t.Context(), "# ours", []string{"tmp"}); err == nil {
 		t.Errorf("got %q of a pipe", text)
 	}

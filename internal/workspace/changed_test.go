@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestChanged looks at a session at work, which has its index locked, beside a target that moved on.
@@ -17,7 +16,7 @@ func TestChanged(t *testing.T) {
 	_, clone := pair(t)
 	p := clone.places(resolved(t.TempDir()))
 	made, _, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
-	must(t, err)
+	must.Do(t, err)
 	clone.add("theirs", "theirs")
 	tree := clone.at(made.Dir)
 	tree.add("committed", "x")
@@ -26,13 +25,10 @@ func TestChanged(t *testing.T) {
 	tree.write("a new one", "x")
 	tree.write("ignored", "x")
 	lock := filepath.Join(tree.git("rev-parse", "--absolute-git-dir"), "index.lock")
-	must(t, os.WriteFile(lock, nil, 0o600))
-	got, err := p.Changed(t.Context(), "", own)
-	must(t, err)
+	must.Do(t, os.WriteFile(lock, nil, 0o600))
+	got := must.Get(p.Changed(t.Context(), "", own))(t)
 	slices.Sort(got)
-	if diff := cmp.Diff(got, []string{".gitignore", "a", "a new one", "committed"}); diff != "" {
-		t.Errorf("changed (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "changed", got, []string{".gitignore", "a", "a new one", "committed"})
 	if got, err := p.Changed(t.Context(), "", "0nofolder"); err != nil || got != nil {
 		t.Errorf("without a folder: got %v, %v, want nothing", got, err)
 	}

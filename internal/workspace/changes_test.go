@@ -9,16 +9,15 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/must"
 )
 
 // leaves compares what is left of a run with what is wanted: the subjects of its commits,
 // and the rest.
 func (g gitter) leaves(want left) {
 	g.t.Helper()
-	c, err := g.clone().Changes(g.t.Context(), Folder(g.dir), g.files(own))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	c := must.Get(g.clone().Changes(g.t.Context(), Folder(g.dir), g.files(own)))(g.t)
 	got := left{files: c.Files, tests: c.Tests, inserted: c.Insertions, deleted: c.Deletions, unknown: c.Unknown}
 	for _, id := range c.Commits {
 		got.commits = append(got.commits, g.git("log", "-1", "--format=%s", id))
@@ -26,9 +25,7 @@ func (g gitter) leaves(want left) {
 	if got.branch = c.Branch; got.branch == "main" {
 		got.branch = "" // the usual one
 	}
-	if diff := cmp.Diff(got, want, cmp.AllowUnexported(left{})); diff != "" {
-		g.t.Errorf("left (-got +want):\n%s", diff)
-	}
+	must.Equal(g.t, "left", got, want, cmp.AllowUnexported(left{}))
 }
 
 type left struct {
@@ -197,9 +194,7 @@ func (g gitter) apart() {
 	written := func() time.Time {
 		err := os.WriteFile(probe, nil, 0o600)
 		info, statErr := os.Stat(probe)
-		if err := errors.Join(err, statErr); err != nil {
-			g.t.Fatal(err)
-		}
+		must.Do(g.t, errors.Join(err, statErr))
 		return info.ModTime()
 	}
 	began := written()
@@ -211,8 +206,7 @@ func (g gitter) apart() {
 func TestChangesInAWorktree(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
-	w, err := clone.clone().Open(t.Context(), own, filepath.Join(t.TempDir(), string(own)), FromHead)
-	must(t, err)
+	w := must.Get(clone.clone().Open(t.Context(), own, filepath.Join(t.TempDir(), string(own)), FromHead))(t)
 	tree := clone.at(w.Dir).as(own)
 	origin.add("theirs", "x\n")
 	tree.add("c", "c\n")
@@ -259,7 +253,7 @@ func TestChangesElsewhere(t *testing.T) {
 	gone := mine.at(filepath.Join(t.TempDir(), "gone"))
 	mine.git("init", "-q", "-b", "main", gone.dir)
 	gone.add("big", "x\n")
-	must(t, os.RemoveAll(gone.dir))
+	must.Do(t, os.RemoveAll(gone.dir))
 	clone.leaves(left{commits: []string{"c"}, files: 1, inserted: 1})
 
 	// A worktree of the clone is the clone's, wherever it is.
@@ -312,7 +306,7 @@ func TestSignaturesAreNotAsked(t *testing.T) {
 	_, clone := pair(t)
 	evil := filepath.Join(t.TempDir(), "evil")
 	clone.write(".git/gpg", "#!/bin/sh\ncat >/dev/null\ntouch "+evil+"\necho '[GNUPG:] SIG_CREATED ' >&2\necho signed\n")
-	must(t, os.Chmod(filepath.Join(clone.dir, ".git", "gpg"), 0o700))
+	must.Do(t, os.Chmod(filepath.Join(clone.dir, ".git", "gpg"), 0o700))
 	clone.git("config", "gpg.program", filepath.Join(clone.dir, ".git", "gpg"))
 	clone.git("config", "log.showSignature", "true")
 	mine := clone.as(own)
@@ -322,7 +316,7 @@ func TestSignaturesAreNotAsked(t *testing.T) {
 	if !exists(evil) {
 		t.Fatal("the commit was not signed by the program")
 	}
-	must(t, os.Remove(evil))
+	must.Do(t, os.Remove(evil))
 	c, err := clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own))
 	if err != nil || len(c.Commits) != 1 {
 		t.Fatalf("found %v, %v, want one commit", c.Commits, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // childMode makes the test binary a process that does one thing to the clone in
@@ -82,17 +83,12 @@ func (g gitter) clone() Clone { return cloneAt(g.dir) }
 
 func (g gitter) write(name, text string) {
 	g.t.Helper()
-	if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600))
 }
 
 func (g gitter) read(name string) string {
 	g.t.Helper()
-	text, err := os.ReadFile(filepath.Join(g.dir, name))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(g.dir, name)))(g.t)
 	return string(text)
 }
 
@@ -125,7 +121,7 @@ func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.
 		t.Helper()
 		dir := t.TempDir()
 		for name, g := range map[string]gitter{"origin": origin, "clone": clone} {
-			must(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(g.dir)))
+			must.Do(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(g.dir)))
 		}
 		return gitter{t: t, dir: filepath.Join(dir, "clone"), state: clone.state}
 	}
@@ -134,8 +130,7 @@ func template(t *testing.T, prepare func(origin, clone gitter)) func(t *testing.
 // testTime is the time that files get.
 func testTime(t testing.TB) time.Time {
 	t.Helper()
-	info, err := os.Stat(t.TempDir())
-	must(t, err)
+	info := must.Get(os.Stat(t.TempDir()))(t)
 	return info.ModTime()
 }
 
@@ -150,8 +145,7 @@ func (g gitter) world() string {
 
 func mustSync(t *testing.T, g gitter) Synced {
 	t.Helper()
-	s, err := g.clone().Sync(t.Context(), own)
-	must(t, err)
+	s := must.Get(g.clone().Sync(t.Context(), own))(t)
 	g.mustBeTidy()
 	return s
 }
@@ -195,9 +189,7 @@ func TestSync(t *testing.T) {
 			test.do(origin, clone)
 			mustSync(t, clone)
 			got := strings.ReplaceAll(clone.git("log", "--format=%s"), "\n", " ") + "|" + strings.TrimRight(clone.untrimmed("status", "--porcelain"), "\n")
-			if diff := cmp.Diff(got, test.want); diff != "" {
-				t.Errorf("clone (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "clone", got, test.want)
 		})
 	}
 }
@@ -206,10 +198,7 @@ func (g gitter) untrimmed(args ...string) string {
 	g.t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", g.dir}, args...)...)
 	cmd.Env = person()
-	out, err := cmd.Output()
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	out := must.Get(cmd.Output())(g.t)
 	return string(out)
 }
 
@@ -298,14 +287,10 @@ func TestSyncConflicts(t *testing.T) {
 			if !errors.As(err, &conflict) || fleet.Hint(err) == "" {
 				t.Fatalf("got %v, want a conflict with a hint", err)
 			}
-			if diff := cmp.Diff(conflict.Error(), test.want); diff != "" {
-				t.Errorf("error (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "error", conflict.Error(), test.want)
 			clone.mustBeTidy()
 			after := strings.ReplaceAll(clone.world(), ", behind 2]", "]")
-			if diff := cmp.Diff(strip(after), strip(before)); diff != "" {
-				t.Errorf("the tree is not what it was (-got +want):\n%s", diff)
-			}
+			must.Equal(t, "the tree is not what it was", strip(after), strip(before))
 		})
 	}
 }
@@ -351,7 +336,7 @@ func TestSyncAwaitsTheIndex(t *testing.T) {
 func TestSyncErrorsOfARemote(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
-	must(t, os.RemoveAll(origin.dir))
+	must.Do(t, os.RemoveAll(origin.dir))
 	before := clone.world()
 	if _, err := clone.clone().Sync(t.Context(), own); err == nil {
 		t.Error("synced with a remote that is gone")
@@ -386,12 +371,8 @@ func TestSyncTakesNoLongerThanItsTime(t *testing.T) {
 func (g gitter) slow(script string) string {
 	g.t.Helper()
 	own := filepath.Join(g.t.TempDir(), "config")
-	if err := os.WriteFile(own, []byte("[filter \"slow\"]\n\tsmudge = \""+script+"\"\n"), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(g.dir, ".git/info"), 0o700); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, os.WriteFile(own, []byte("[filter \"slow\"]\n\tsmudge = \""+script+"\"\n"), 0o600))
+	must.Do(g.t, os.MkdirAll(filepath.Join(g.dir, ".git/info"), 0o700))
 	g.write(".git/info/attributes", "c filter=slow\n")
 	return "GIT_CONFIG_GLOBAL=" + own
 }
@@ -399,9 +380,7 @@ func (g gitter) slow(script string) string {
 func (g gitter) hook(name, script string) {
 	g.t.Helper()
 	path := filepath.Join(g.dir, ".git/hooks", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, os.MkdirAll(filepath.Dir(path), 0o700))
 	writeProgram(g.t, path, "#!/bin/sh\n"+script+"\n")
 }
 
@@ -433,9 +412,7 @@ func TestSyncWithSubmodules(t *testing.T) {
 	clone.add("d", "d")
 	before := clone.git("status", "--porcelain")
 	mustSync(t, clone)
-	if diff := cmp.Diff(clone.git("status", "--porcelain"), before); diff != "" {
-		t.Errorf("status (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "status", clone.git("status", "--porcelain"), before)
 	if got := inside.read("s") + inside.git("log", "-1", "--format=%s"); got != "changedt" {
 		t.Errorf("got %q, want the submodule untouched", got)
 	}
@@ -458,7 +435,7 @@ func TestSyncOfTenAtOnce(t *testing.T) {
 	for range 10 {
 		cmd := clone.child("sync", "")
 		cmd.Stderr = &strings.Builder{}
-		must(t, cmd.Start())
+		must.Do(t, cmd.Start())
 		cmds = append(cmds, cmd)
 	}
 	for _, cmd := range cmds {

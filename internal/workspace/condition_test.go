@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"stint/internal/must"
 )
 
 func TestCondition(t *testing.T) {
@@ -43,8 +45,7 @@ func TestCondition(t *testing.T) {
 			clone.add("a", "a\nfew\nlines\n")
 			test.do(clone)
 			before := clone.world()
-			got, err := clone.clone().Condition(t.Context())
-			must(t, err)
+			got := must.Get(clone.clone().Condition(t.Context()))(t)
 			if test.want.Lock != "" {
 				test.want.Lock = filepath.Join(clone.dir, test.want.Lock)
 			}
@@ -67,7 +68,7 @@ func TestConditionWithoutRepository(t *testing.T) {
 	if got, err := cloneAt(dir).Condition(t.Context()); err != nil || got != (Condition{}) {
 		t.Errorf("got %+v, %v, want nothing", got, err)
 	}
-	must(t, os.Remove(dir))
+	must.Do(t, os.Remove(dir))
 	if _, err := cloneAt(dir).Condition(t.Context()); err == nil {
 		t.Error("got no error for a folder that is not there")
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stint/internal/must"
 )
 
 // The stops of a crash: before and after each git command that stint runs, where git is
@@ -186,9 +188,7 @@ func TestWorktreeSurvivesCrashes(t *testing.T) {
 				root := t.TempDir()
 				dir := filepath.Join(root, string(own))
 				if mode == "close" {
-					if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(clone.clone().Open(t.Context(), own, dir, FromHead))(t)
 				}
 				stopped := clone.crash(arm, stop, mode, dir)
 				mustPrune(t, clone, root, Limits{Now: testTime(t)})
@@ -214,8 +214,7 @@ func TestReopenSurvivesCrashes(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), string(own))
 				c := clone.clone()
 				c.Root = filepath.Dir(dir)
-				w, err := c.Open(t.Context(), own, dir, FromHead)
-				must(t, err)
+				w := must.Get(c.Open(t.Context(), own, dir, FromHead))(t)
 				tree := clone.at(dir)
 				tree.add("done", "done")
 				tip := tree.git("rev-parse", "HEAD")
@@ -256,21 +255,21 @@ func TestGitKeepsTheTurn(t *testing.T) {
 	origin.add("c", "c")
 	clone.add("d", "d")
 	fifo := filepath.Join(t.TempDir(), "fifo")
-	must(t, syscall.Mkfifo(fifo, 0o600))
+	must.Do(t, syscall.Mkfifo(fifo, 0o600))
 	slow := clone.slow(fmt.Sprintf("echo begun >'%s'; read x <'%[1]s'; cat", fifo))
 	cmd := clone.child("sync", "", slow, "COUNT="+filepath.Join(t.TempDir(), "count"))
-	must(t, cmd.Start())
+	must.Do(t, cmd.Start())
 	if _, err := os.ReadFile(fifo); err != nil { // begun
 		t.Fatal(err)
 	}
-	must(t, cmd.Process.Kill())
+	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	c := clone.clone()
 	c.Patience = 200 * time.Millisecond
 	if _, err := c.Sync(t.Context(), neighbour); err == nil || !strings.Contains(err.Error(), "run 0own has") {
 		t.Errorf("got %v, want to be told whose turn it is", err)
 	}
-	must(t, os.WriteFile(fifo, []byte("go on\n"), 0o600))
+	must.Do(t, os.WriteFile(fifo, []byte("go on\n"), 0o600))
 	mustSync(t, clone)
 	if got := strings.Fields(clone.git("log", "--format=%s")); !cmp.Equal(got, []string{"d", "c", "b", "a", "first"}) {
 		t.Errorf("got %v, want both lines of work", got)

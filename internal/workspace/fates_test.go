@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/review"
 )
 
@@ -137,8 +138,7 @@ func TestFates(t *testing.T) {
 				w.Branch = ""
 			}
 			gone := review.Watched{Run: "01jd8wz4v0k3m7qb", Branch: "x", Commits: []string{strings.Repeat("7", 40)}}
-			got, err := g.clone().Fates(t.Context(), "", []review.Watched{gone, w})
-			must(t, err)
+			got := must.Get(g.clone().Fates(t.Context(), "", []review.Watched{gone, w}))(t)
 			kind, reason, _ := strings.Cut(test.want, ": ")
 			var want []fleet.Fate
 			if kind != "" {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // landAll lands the work of the run [own], which has its folder in tree, as the engine does.
@@ -45,8 +46,7 @@ func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Lan
 	_, clone = pair(t)
 	c = clone.clone()
 	c.Root = t.TempDir()
-	w, err := c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead)
-	must(t, err)
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
 	tree = clone.at(w.Dir)
 	do(tree)
 	return clone, tree, fleet.Landing{Run: own, Branch: w.Branch, Tip: tree.git("rev-parse", "HEAD"), Target: "main"}, c
@@ -81,8 +81,7 @@ func TestStack(t *testing.T) {
 			before := clone.world()
 			for _, merge := range []bool{false, true} {
 				l.Merge = merge
-				s, err := c.Stack(t.Context(), l)
-				must(t, err)
+				s := must.Get(c.Stack(t.Context(), l))(t)
 				if got := list(s.Conflicts); got != test.conflicts && !(merge && strings.HasPrefix(got, test.conflicts)) {
 					t.Errorf("merge %v: conflicts in %q, want %q", merge, got, test.conflicts)
 				}
@@ -109,7 +108,7 @@ func TestStack(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", got, before)
 			}
 			if name != "left from last" {
-				must(t, c.Unstack(t.Context()))
+				must.Do(t, c.Unstack(t.Context()))
 			} else if _, err := c.Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return false }); err != nil {
 				t.Fatal(err)
 			}
@@ -249,8 +248,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				tree := filepath.Join(t.TempDir(), string(own))
 				c := clone.clone()
 				c.Root = filepath.Dir(tree)
-				w, err := c.Open(t.Context(), own, tree, FromHead)
-				must(t, err)
+				w := must.Get(c.Open(t.Context(), own, tree, FromHead))(t)
 				clone.at(w.Dir).add("a", "new\n")
 				clone.at(w.Dir).add("d", "new\n")
 				if !out {
@@ -317,14 +315,13 @@ func TestLandingCutShort(t *testing.T) {
 				tree.add("a", "new\n")
 				tree.add("d", "new\n")
 			})
-			s, err := c.Stack(t.Context(), l)
-			must(t, err)
+			s := must.Get(c.Stack(t.Context(), l))(t)
 			text := `{"run":"0own","pid":1,"doing":"land","git_dir":"` + clone.git("rev-parse", "--absolute-git-dir") + `","top":"` + clone.git("rev-parse", "--show-toplevel") +
 				`","branch":"refs/heads/main","from":"` + s.Base + `","land":"` + s.Commit + `"}`
 			clone.write(".git/stint.lock", text)
 			test.do(clone)
 			was := clone.git("rev-parse", "main")
-			must(t, c.Unstack(t.Context()))
+			must.Do(t, c.Unstack(t.Context()))
 			at := clone.git("rev-parse", "main")
 			if got := at == s.Commit; got != test.landed || !got && at != was {
 				t.Errorf("landed: %v", got)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestClashes merges pairs of commits in memory, and without any. It removes what a process left there that died, and
@@ -21,7 +23,7 @@ func TestClashes(t *testing.T) {
 
 	folder := func() string {
 		dir, err := os.MkdirTemp(memory, scratch) //nolint:usetesting // in memory, where the merges are
-		must(t, err)
+		must.Do(t, err)
 		t.Cleanup(func() { _ = os.RemoveAll(dir) }) // or another test's merge does
 		return dir
 	}
@@ -33,7 +35,7 @@ func TestClashes(t *testing.T) {
 	}
 	defer lock.Close()
 	dead := folder()
-	must(t, os.WriteFile(filepath.Join(dead, "object"), nil, 0o400))
+	must.Do(t, os.WriteFile(filepath.Join(dead, "object"), nil, 0o400))
 
 	pairs := [][2]string{{one, other}, {one, third}}
 	clash, err := g.clone().Clashes(t.Context(), pairs)

@@ -7,9 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/review"
 )
 
@@ -18,12 +17,8 @@ func (g gitter) record(message string, files ...string) string {
 	g.t.Helper()
 	for i := 0; i < len(files); i += 2 {
 		path := filepath.Join(g.dir, files[i])
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			g.t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(files[i+1]), 0o600); err != nil {
-			g.t.Fatal(err)
-		}
+		must.Do(g.t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(g.t, os.WriteFile(path, []byte(files[i+1]), 0o600))
 		g.git("add", "--", files[i])
 	}
 	g.commit(message)
@@ -201,7 +196,7 @@ func TestPending(t *testing.T) {
 			_, all, err := g.clone().Pending(t.Context(), "", func([]fleet.RunID) (map[fleet.RunID][]string, error) {
 				return map[fleet.RunID][]string{worked: commits}, nil
 			})
-			must(t, err)
+			must.Do(t, err)
 			if test.landing == "" && len(all) == 0 {
 				return
 			}
@@ -232,14 +227,12 @@ func TestPendingConflicts(t *testing.T) {
 	g.git("checkout", "--quiet", "main")
 	g.record("other", "f", text(map[int]string{3: "other"}))
 	_, all, err := g.clone().Pending(t.Context(), "main", unknown)
-	must(t, err)
+	must.Do(t, err)
 	var got [][]string
 	for _, p := range all {
 		got = append(got, p.Conflicts)
 	}
-	if diff := cmp.Diff(got, [][]string{{"f"}, {"f"}, nil}); diff != "" {
-		t.Errorf("conflicts (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "conflicts", got, [][]string{{"f"}, {"f"}, nil})
 }
 
 // TestPendingShallow reads a clone that has the last commit of the target only.
@@ -261,21 +254,17 @@ func TestPendingShallow(t *testing.T) {
 	g.git("pull", "--quiet", "--depth=3")
 	landings := func() (list []review.Landing) {
 		_, all, err := g.clone().Pending(t.Context(), "", unknown)
-		must(t, err)
+		must.Do(t, err)
 		for _, b := range all {
 			list = append(list, b.Landing)
 		}
 		return list
 	}
-	if diff := cmp.Diff(landings(), []review.Landing{review.Copied, review.Waiting}); diff != "" {
-		t.Errorf("landings (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "landings", landings(), []review.Landing{review.Copied, review.Waiting})
 	// Where the history of the target does not reach back to the branches, they wait: nothing is lost.
 	g.git("fetch", "--quiet", "--depth=1")
 	g.git("reset", "--quiet", "--hard", "origin/main")
-	if diff := cmp.Diff(landings(), []review.Landing{review.Covered, review.Waiting}); diff != "" {
-		t.Errorf("landings with less history (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "landings with less history", landings(), []review.Landing{review.Covered, review.Waiting})
 }
 
 // TestDiffs sums up patches: whitespace and place do not count, everything else does, and what
@@ -301,9 +290,8 @@ func TestDiffs(t *testing.T) {
 	mode := g.git("rev-parse", "HEAD")
 	long := change(base, "long", strings.Repeat("x", 1<<20)+"\n", "same", strings.Repeat("x ", 1<<19)+"y\n")
 	c, _, err := g.clone().git(t.Context(), g.dir)
-	must(t, err)
-	got, err := c.diffs(t.Context(), []string{one, indented, lower, another, elsewhere, back, mode, long, base})
-	must(t, err)
+	must.Do(t, err)
+	got := must.Get(c.diffs(t.Context(), []string{one, indented, lower, another, elsewhere, back, mode, long, base}))(t)
 	for name, same := range map[string]bool{
 		"indented": got[indented].id == got[one].id, "lower": got[lower].id == got[one].id, "back": got[back].id == got[one].inverse,
 		"back of back": got[back].inverse == got[one].id,
@@ -319,10 +307,6 @@ func TestDiffs(t *testing.T) {
 	if len(ids) != 7 {
 		t.Errorf("got %d different patches, want 7", len(ids))
 	}
-	if diff := cmp.Diff([]int{got[one].lines, got[mode].lines, got[long].lines, got[base].lines}, []int{2, 0, 2, 40}); diff != "" {
-		t.Errorf("lines (-got +want):\n%s", diff)
-	}
-	if diff := cmp.Diff(got[long].files, []string{"long", "same"}); diff != "" {
-		t.Errorf("files (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "lines", []int{got[one].lines, got[mode].lines, got[long].lines, got[base].lines}, []int{2, 0, 2, 40})
+	must.Equal(t, "files", got[long].files, []string{"long", "same"})
 }

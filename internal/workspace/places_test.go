@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // TestGitDirs finds what a session must be able to write for a commit: in the workspace,
@@ -25,13 +26,13 @@ func TestGitDirs(t *testing.T) {
 	check("workspace", p, clone.dir, gitDir, gitDir)
 	check("worktree to be", p, dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
 	made, leave, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
-	must(t, err)
+	must.Do(t, err)
 	check("worktree", p, made.Dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
 	if _, err := leave(t.Context()); err != nil {
 		t.Error(err)
 	}
 	below := filepath.Join(clone.dir, "below")
-	must(t, os.Mkdir(below, 0o755))
+	must.Do(t, os.Mkdir(below, 0o755))
 	check("folder in the clone", p, below, gitDir, gitDir)
 	// A file that a session plants in the clone's, so that git goes by another one, is gone; a worktree's stays.
 	for _, name := range []string{"commondir", "gitdir"} {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 // marked is the edit that puts "done" for "todo" in a file.
@@ -126,8 +127,7 @@ func TestRecordInAWorktree(t *testing.T) {
 			_, g := pair(t)
 			g.add("a.md", "todo\n")
 			root := t.TempDir()
-			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			must(t, err)
+			w := must.Get(g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
 			if commits {
 				g.at(w.Dir).add("work", "work")
 			}
@@ -187,8 +187,7 @@ func TestRecordBesideAnAgent(t *testing.T) {
 			_, g := pair(t)
 			g.add("a.md", "todo\n")
 			root := t.TempDir()
-			w, err := g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			must(t, err)
+			w := must.Get(g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
 			tt.work(g.at(w.Dir))
 			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
 			if err != nil || (branch == w.Branch) != tt.branch {
@@ -212,8 +211,7 @@ func TestRecordInAnotherRepository(t *testing.T) {
 	code.add("a.md", "todo\n")
 	notes.add("a.md", "todo\n")
 	root, path := t.TempDir(), filepath.Join(notes.dir, "a.md")
-	w, err := code.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-	must(t, err)
+	w := must.Get(code.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
 	code.at(w.Dir).add("work", "work")
 	if there, err := code.places(root).Own(t.Context(), own, path); there != "" || err != nil {
 		t.Errorf("got the copy %q, %v", there, err)
@@ -233,10 +231,8 @@ func TestRecordInAnotherRepository(t *testing.T) {
 func TestRecordOutsideARepository(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "a.md")
-	must(t, os.WriteFile(path, []byte("todo\n"), 0o600))
-	if _, err := (gitter{dir: filepath.Dir(path)}).places(t.TempDir()).Record(t.Context(), own, marked(path)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte("todo\n"), 0o600))
+	must.Get((gitter{dir: filepath.Dir(path)}).places(t.TempDir()).Record(t.Context(), own, marked(path)))(t)
 	if text, err := os.ReadFile(path); err != nil || string(text) != "done\n" {
 		t.Errorf("the file is %q, %v", text, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 	"stint/internal/review"
 )
 
@@ -56,7 +57,7 @@ func TestShared(t *testing.T) {
 			test.do(g, c)
 			target := review.Target{Name: "main", Tip: g.git("rev-parse", "HEAD")}
 			all, err := g.clone().Shared(t.Context(), target, []review.Watched{{Run: first, Commits: c[:2]}, {Run: second, Commits: c[3:]}})
-			must(t, err)
+			must.Do(t, err)
 			var got []string
 			for _, b := range all {
 				if !b.Shared || b.Apart {

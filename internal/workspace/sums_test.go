@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestPlausible keeps the commits whose patches the target has, or takes back, also with other blank space, on
@@ -15,7 +17,7 @@ func TestPlausible(t *testing.T) {
 	link := func(target string) {
 		path := filepath.Join(g.dir, "link")
 		_ = os.Remove(path)
-		must(t, os.Symlink(target, path))
+		must.Do(t, os.Symlink(target, path))
 		g.git("add", "link")
 		g.commit("link")
 	}
@@ -54,7 +56,7 @@ func TestPlausible(t *testing.T) {
 	g.record("back", "g", text(map[int]string{4: "    call(a,b)", 14: "two"}))
 
 	p := pending{git: g.clone().unbound(g.dir), target: g.git("rev-parse", "HEAD"), bases: map[string]string{"": base}}
-	must(t, p.readHistory(t.Context()))
+	must.Do(t, p.readHistory(t.Context()))
 	var all, past []string
 	for id := range want {
 		all = append(all, id)
@@ -62,10 +64,8 @@ func TestPlausible(t *testing.T) {
 	for _, c := range p.history {
 		past = append(past, c.ID)
 	}
-	kept, err := p.plausible(t.Context(), all)
-	must(t, err)
-	patches, err := p.diffs(t.Context(), append(slices.Clone(all), past...))
-	must(t, err)
+	kept := must.Get(p.plausible(t.Context(), all))(t)
+	patches := must.Get(p.diffs(t.Context(), append(slices.Clone(all), past...)))(t)
 	for id, wanted := range want {
 		same := slices.ContainsFunc(past, func(h string) bool { return patches[h].id == patches[id].id || patches[h].id == patches[id].inverse })
 		if got := slices.Contains(kept, id); got != wanted || same != wanted {

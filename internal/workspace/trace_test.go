@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"stint/internal/must"
 )
 
 // TestLongTrace has a report of more bytes than are read, with a commit at its beginning, one
@@ -20,17 +22,14 @@ func TestLongTrace(t *testing.T) { //nolint:paralleltest // it measures what is 
 	for _, name := range []string{"early", "between", "late"} {
 		g.commit(name)
 		report, err := os.ReadFile(path)
-		must(t, errors.Join(err, os.Remove(path)))
+		must.Do(t, errors.Join(err, os.Remove(path)))
 		reports = append(reports, fmt.Appendf(nil, "\n%s\n", report))
 	}
-	f, err := os.Create(path)
-	must(t, err)
+	f := must.Get(os.Create(path))(t)
 	for i, at := range []int64{0, maxTrace/2 + 50<<20, maxTrace + 100<<20} {
-		if _, err := f.WriteAt(reports[i], at); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.WriteAt(reports[i], at))(t)
 	}
-	must(t, f.Close())
+	must.Do(t, f.Close())
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	g.mustCount(own, 2)
@@ -85,7 +84,7 @@ func TestLongCommands(t *testing.T) { //nolint:paralleltest // see above
 func TestTraceIsNoPipe(t *testing.T) {
 	t.Parallel()
 	g := repository(t).as(own)
-	must(t, syscall.Mkfifo(g.files(own).Git, 0o600))
+	must.Do(t, syscall.Mkfifo(g.files(own).Git, 0o600))
 	if n, err := Folder(g.dir).Commits(g.files(own)); err == nil {
 		t.Errorf("got %d commits of a pipe", n)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 const own, neighbour fleet.RunID = "0own", "0neighbour"
@@ -25,9 +26,7 @@ type gitter struct {
 
 func (g gitter) as(run fleet.RunID) gitter {
 	g.run = run
-	if err := os.MkdirAll(g.files(run).Out, 0o700); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, os.MkdirAll(g.files(run).Out, 0o700))
 	return g
 }
 
@@ -75,10 +74,7 @@ func repository(t testing.TB) gitter {
 
 func (g gitter) mustCount(run fleet.RunID, want int) {
 	g.t.Helper()
-	got, err := Folder(g.dir).Commits(g.files(run))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	got := must.Get(Folder(g.dir).Commits(g.files(run)))(g.t)
 	if got != want {
 		g.t.Errorf("got %d commits of %s, want %d\n%s", got, run, want, g.git("log", "--walk-reflogs", "--format=%h %gs"))
 	}
@@ -149,18 +145,14 @@ func TestCommits(t *testing.T) {
 			own.git("cherry-pick", "--allow-empty", "side")
 		}, 1},
 		{"reverted", func(own, other gitter) {
-			if err := os.WriteFile(filepath.Join(other.dir, "file"), nil, 0o600); err != nil {
-				other.t.Fatal(err)
-			}
+			must.Do(other.t, os.WriteFile(filepath.Join(other.dir, "file"), nil, 0o600))
 			other.git("add", "file")
 			other.commit("one")
 			own.git("revert", "--no-edit", "HEAD")
 		}, 1},
 		{"by an alias", func(own, _ gitter) { own.git("-c", "alias.ci=commit", "ci", "--allow-empty", "-m", "one") }, 1},
 		{"tried only", func(own, _ gitter) {
-			if err := os.WriteFile(filepath.Join(own.dir, "file"), nil, 0o600); err != nil {
-				own.t.Fatal(err)
-			}
+			must.Do(own.t, os.WriteFile(filepath.Join(own.dir, "file"), nil, 0o600))
 			own.git("add", "file")
 			own.git("commit", "--dry-run")
 		}, 0},
@@ -265,7 +257,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		g.git("config", "core.logAllRefUpdates", "false")
-		must(t, os.RemoveAll(filepath.Join(g.dir, ".git", "logs")))
+		must.Do(t, os.RemoveAll(filepath.Join(g.dir, ".git", "logs")))
 		g.as(own).commit("one")
 		g.mustCount(own, 1)
 	})
@@ -273,7 +265,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		below := g.at(filepath.Join(g.dir, "a b"))
-		must(t, os.Mkdir(below.dir, 0o700))
+		must.Do(t, os.Mkdir(below.dir, 0o700))
 		below.as(own).commit("one")
 		below.mustCount(own, 1)
 	})
@@ -293,7 +285,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		link := filepath.Join(t.TempDir(), "link")
-		must(t, os.Symlink(g.dir, link))
+		must.Do(t, os.Symlink(g.dir, link))
 		g.as(own).commit("one")
 		g.at(link).mustCount(own, 1)
 	})
@@ -310,8 +302,7 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		g.as(own).commit("one")
-		file, err := os.OpenFile(g.files(own).Git, os.O_WRONLY|os.O_APPEND, 0)
-		must(t, err)
+		file := must.Get(os.OpenFile(g.files(own).Git, os.O_WRONLY|os.O_APPEND, 0))(t)
 		defer file.Close()
 		fmt.Fprint(file, "\n\x00\xff{}\n{\"event\":\"exit\",\"code\":\"x\"}\n{\"event\":\"cmd_na\n")
 		g.as(own).commit("two")
@@ -320,7 +311,7 @@ func TestCommitsElsewhere(t *testing.T) {
 	t.Run("a report that cannot be read", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t).as(own)
-		must(t, os.Mkdir(g.files(own).Git, 0o700))
+		must.Do(t, os.Mkdir(g.files(own).Git, 0o700))
 		if got, err := Folder(g.dir).Commits(g.files(own)); err == nil {
 			t.Errorf("got %d commits, want an error: nobody can tell", got)
 		}
@@ -347,13 +338,5 @@ func BenchmarkCommits(b *testing.B) {
 		if n, err := Folder(g.dir).Commits(g.files(own)); n != 50 || err != nil {
 			b.Fatalf("got %d, %v, want 50", n, err)
 		}
-	}
-}
-
-// must ends a test that cannot go on after an error.
-func must(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func mustPrune(t *testing.T, g gitter, root string, limits Limits) []Pruned {
 	t.Helper()
-	pruned, err := g.clone().Prune(t.Context(), root, limits, func(fleet.RunID) bool { return true })
-	must(t, err)
+	pruned := must.Get(g.clone().Prune(t.Context(), root, limits, func(fleet.RunID) bool { return true }))(t)
 	return pruned
 }
 
@@ -68,11 +68,9 @@ func TestClose(t *testing.T) {
 			t.Parallel()
 			_, clone := pair(t)
 			root := t.TempDir()
-			w, err := clone.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead)
-			must(t, err)
+			w := must.Get(clone.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
 			test.do(clone, clone.at(w.Dir))
-			s, err := clone.clone().Close(t.Context(), w)
-			must(t, err)
+			s := must.Get(clone.clone().Close(t.Context(), w))(t)
 			if got := s.Reason(); got != test.want {
 				t.Errorf("kept for %q, want %q", got, test.want)
 			}
@@ -89,9 +87,7 @@ func TestClose(t *testing.T) {
 func (g gitter) readOnlyFolder() {
 	g.t.Helper()
 	dir := filepath.Join(g.dir, "cache")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, os.MkdirAll(dir, 0o700))
 	g.write("cache/.gitignore", "*\n")
 	if err := os.Chmod(dir, 0o500); err != nil { //nolint:gosec // a folder
 		g.t.Fatal(err)
@@ -102,16 +98,13 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
 	origin.add("c", "c")
-	if _, err := clone.clone().Fetch(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(clone.clone().Fetch(t.Context(), own))(t)
 	root := t.TempDir()
 	for run, test := range map[fleet.RunID]struct {
 		from From
 		want bool
 	}{"0head": {FromHead, false}, "0upstream": {FromUpstream, true}} {
-		w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), test.from)
-		must(t, err)
+		w := must.Get(clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), test.from))(t)
 		if got := exists(filepath.Join(w.Dir, "c")); got != test.want {
 			t.Errorf("%s: has the upstream's file: %v, want %v", run, got, test.want)
 		}
@@ -157,8 +150,7 @@ func TestPrune(t *testing.T) {
 	now := testTime(t)
 	open := func(run fleet.RunID, days int, do func(w gitter)) {
 		t.Helper()
-		w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
-		must(t, err)
+		w := must.Get(clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromHead))(t)
 		do(clone.at(w.Dir))
 		at := now.AddDate(0, 0, -days)
 		if err := os.Chtimes(w.Dir, at, at); err != nil && !os.IsNotExist(err) {
@@ -176,7 +168,7 @@ func TestPrune(t *testing.T) {
 	open("8locked", 0, func(w gitter) { clone.git("worktree", "lock", w.dir); _ = os.RemoveAll(w.dir) })
 	open("9noentry", 30, func(w gitter) {
 		w.write("a", "x")
-		must(t, os.RemoveAll(filepath.Join(clone.dir, ".git/worktrees/9noentry")))
+		must.Do(t, os.RemoveAll(filepath.Join(clone.dir, ".git/worktrees/9noentry")))
 	})
 	// Git was killed when it had made its entry, which names no commit and is locked then; when it
 	// had made the folder; and when it had written its file there.
@@ -188,21 +180,20 @@ func TestPrune(t *testing.T) {
 		}
 		err = errors.Join(err, os.WriteFile(filepath.Join(entry, "HEAD"), []byte(strings.Repeat("0", 40)+"\n"), 0o600),
 			os.WriteFile(filepath.Join(entry, "locked"), []byte("initializing"), 0o600))
-		must(t, err)
+		must.Do(t, err)
 	})
 	for name, files := range map[string][]string{"cempty": nil, "dbegun": {".git"}, "efile": {"a"}} {
 		dir := filepath.Join(root, name)
-		must(t, os.Mkdir(dir, 0o700))
+		must.Do(t, os.Mkdir(dir, 0o700))
 		for _, file := range files {
 			clone.at(dir).write(file, "gitdir: /nowhere/.git/worktrees/"+name+"\n")
 		}
 	}
 	clone.git("branch", "stint/bob/abranch")
 	clone.git("branch", "stint/bob/bwork", "stint/bob/6work")
-	must(t, os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700))
+	must.Do(t, os.Mkdir(filepath.Join(root, "Not-a-run"), 0o700))
 	limits := Limits{Keep: 4, MaxAge: 7 * 24 * time.Hour, Now: now} // the two with work count, and the one with a file
-	pruned, err := clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run != "4live" })
-	must(t, err)
+	pruned := must.Get(clone.clone().Prune(t.Context(), root, limits, func(run fleet.RunID) bool { return run != "4live" }))(t)
 	got := map[fleet.RunID]string{}
 	for _, p := range pruned {
 		verb := "kept: "
@@ -230,9 +221,7 @@ func TestPrune(t *testing.T) {
 		"efile":     "kept: uncommitted changes",
 		"fentry":    "removed: nothing in it that is not merged",
 	}
-	if diff := cmp.Diff(got, want); diff != "" {
-		t.Errorf("pruned (-got +want):\n%s", diff)
-	}
+	must.Equal(t, "pruned", got, want)
 	if got := strings.Fields(clone.git("for-each-ref", "--format=%(refname:lstrip=4)", "refs/heads/stint/bob")); !cmp.Equal(got, []string{"3kept", "4live", "6work", "bwork"}) {
 		t.Errorf("branches: %v", got)
 	}
