@@ -102,7 +102,7 @@ func TestArmColumns(t *testing.T) {
 // rowsOf are the rows of a query, each by column.
 func rowsOf(t *testing.T, d *DB, query string) (list []map[string]any) {
 	t.Helper()
-	rows := must.Get(d.sql.QueryContext(t.Context(), query))(t)
+	rows := must.Get(d.sql.QueryContext(t.Context(), query))(t) //nolint:rowserrcheck // it is checked below
 	defer func() {
 		must.Do(t, rows.Err(), rows.Close())
 	}()
