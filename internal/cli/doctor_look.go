@@ -175,6 +175,9 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 	db, err := sqlite.OpenRead(ctx, a.storeOptions(c))
 	if err == nil {
 		s.Damage, err = db.Damage(ctx)
+		if _, at, unread := db.Hosts(ctx); unread == nil { // else the damage says why
+			s.Ahead = at.Sub(a.Now())
+		}
 		err = cmp.Or(errors.Join(err, db.Close()), host.Check(c.State, thisMachine(), false))
 	}
 	switch {

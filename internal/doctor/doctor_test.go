@@ -429,6 +429,9 @@ func TestExamine(t *testing.T) {
 		{"from the future", func(f *Facts) { f.Record.Latest = now().Add(time.Hour) }, []string{
 			"clock problem: the record has times from the future: 2026-07-01T13:10:00Z, 1h0m0s from now | timedatectl",
 		}},
+		{"clock set", func(f *Facts) { f.Store.Ahead = -2 * time.Hour }, []string{
+			"clock warning: the store's clock is 2h0m0s from this machine's, which was set | stint fanout, or wait for the next fire, which sets it",
+		}},
 		{"clock unseen", func(f *Facts) { f.Clock = Clock{Unseen: "denied"} }, []string{"clock unknown: denied"}},
 		{"not kept in time", func(f *Facts) { f.Clock.Synced = false }, []string{
 			"clock warning: nothing keeps it in time | sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",

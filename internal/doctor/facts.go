@@ -117,7 +117,8 @@ type Store struct {
 	Size    int64
 	Fault   string // why it cannot be used
 	Hint    string
-	Damage  []string // what its own check found wrong
+	Damage  []string      // what its own check found wrong
+	Ahead   time.Duration // of this machine's clock, a file's own
 }
 
 // Record is what the store says of the fleet.

@@ -117,17 +117,22 @@ func examineClock(f Facts) Finding {
 		return Finding{
 			Check: check, State: Problem,
 			What: fmt.Sprintf("the record has times from the future: %s, %v from now", plain.Stamp(f.Record.Latest), ahead.Round(time.Second)),
-			Why:  "the clock was set back: claims last longer than they should, and what rests does not wake in time",
+			Why:  "the clock was set back: what rests does not wake in time",
 			Fix:  "timedatectl",
 		}
 	}
 	switch {
+	case f.Store.Ahead.Abs() > fleet.ClockSlack:
+		return Finding{
+			Check: check, State: Warning, What: fmt.Sprintf("the store's clock is %s from this machine's, which was set", f.Store.Ahead.Abs().Round(time.Second)),
+			Why: "claims and runs are shown with its times", Fix: "stint fanout, or wait for the next fire, which sets it",
+		}
 	case f.Clock.Unseen != "":
 		return unknown(check, f.Clock.Unseen)
 	case !f.Clock.Synced:
 		return Finding{
 			Check: check, State: Warning, What: "nothing keeps it in time",
-			Why: "claims and usage limits end by this clock, and a step of it ends them early or late",
+			Why: "rests and usage limits end by this clock, and a step of it ends them early or late",
 			// The first fails where no program is installed that could.
 			Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
 		}
