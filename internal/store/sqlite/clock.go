@@ -57,15 +57,15 @@ func (d *DB) wind(ctx context.Context, on *sql.Conn, fire bool) (time.Time, erro
 	if err != nil || c.start.ID == "" {
 		return c.wall, err
 	}
-	off := c.wall.Sub(c.now())
-	if c.wound() && (!fire || off.Abs() <= fleet.ClockSlack) {
-		return c.now(), nil
+	before := c.now()
+	if c.wound() && (!fire || c.wall.Sub(before).Abs() <= fleet.ClockSlack) {
+		return before, nil
 	}
-	_, err = on.ExecContext(ctx, `update claims set acquired_at = acquired_at + $1, expires_at = expires_at + $1
-		where released_at is null and expires_at > $2 and $1 <> 0`, off.Milliseconds(), c.now().UnixMilli())
-	if err != nil {
-		return c.wall, err
+	c.boot, c.zero = c.start.ID, time.UnixMilli(c.wall.Add(-c.start.Elapsed).UnixMilli())
+	_, err = on.ExecContext(ctx, "update fleet set boot = $1, booted_at = $2", c.boot, c.zero.UnixMilli())
+	if by := c.now().Sub(before).Round(time.Millisecond).Milliseconds(); err == nil && by != 0 {
+		_, err = on.ExecContext(ctx, `update claims set acquired_at = acquired_at + $1, expires_at = expires_at + $1
+			where released_at is null and expires_at > $2`, by, before.UnixMilli())
 	}
-	_, err = on.ExecContext(ctx, "update fleet set boot = $1, booted_at = $2", c.start.ID, c.wall.Add(-c.start.Elapsed).UnixMilli())
-	return c.wall, err
+	return c.now(), err
 }
