@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -244,6 +245,10 @@ func (b *bench) outcomeOf() (lines []string) {
 // nothing is held, each grade was learnt from once, and the fleet works on.
 func (b *bench) checkSettled() {
 	b.Helper()
+	// A process that a parallel test has forked holds the locks of sessions here until it executes its program.
+	syscall.ForkLock.RLock()
+	//nolint:staticcheck // the wait is all that it is for
+	syscall.ForkLock.RUnlock()
 	for range 2 { // what is closed at first is tidied up at the second
 		b.later(26 * time.Hour)
 		if _, err := b.Reap(b.Context(), false); err != nil {
