@@ -307,6 +307,12 @@ func TestExamine(t *testing.T) {
 		}, []string{
 			"hosts warning: machines a and b and c fired last within 2s of each other | stint init writes a timer that is spread over its cadence, on each machine",
 		}},
+		{"fires of which some fall together by chance", func(f *Facts) {
+			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true}
+			for i, second := range []int64{10, 11, 20, 30} {
+				f.Store.Server.Hosts = append(f.Store.Server.Hosts, Host{Host: fleet.Host{Name: fmt.Sprint(i), FiredAt: time.Unix(second, 0)}})
+			}
+		}, nil},
 		{"ends not delivered", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Unsent: 2, UnsentFor: 6 * time.Minute}
 		}, []string{

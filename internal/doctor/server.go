@@ -86,7 +86,8 @@ func examineHosts(hosts []Host) (list []Finding) {
 	return list
 }
 
-// fireTogether names the machines of the longest run of last fires that came one right after the other; nil: none did.
+// fireTogether names the machines whose last fires came one right after the other, if they are more than half of those
+// that fire: of many, some do by chance.
 func fireTogether(hosts []Host) (most []string) {
 	fired := slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool { return h.FiredAt.IsZero() || h.Gone() })
 	slices.SortFunc(fired, func(a, b Host) int { return cmp.Or(a.FiredAt.Compare(b.FiredAt), cmp.Compare(a.Name, b.Name)) })
@@ -95,7 +96,7 @@ func fireTogether(hosts []Host) (most []string) {
 		if i > 0 && h.FiredAt.Sub(fired[i-1].FiredAt) > closeFires {
 			run = nil
 		}
-		if run = append(run, h.Name); len(run) > max(1, len(most)) {
+		if run = append(run, h.Name); len(run) > max(1, len(fired)/2) {
 			most = run
 		}
 	}
