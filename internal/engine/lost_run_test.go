@@ -26,3 +26,34 @@ func TestRunThatTheStoreLost(t *testing.T) {
 		t.Errorf("got %v; want that it is lost, for nobody gave a wrong name", err)
 	}
 }
+
+// leaving is a workspace that nobody enters before the session is stopped.
+type leaving struct {
+	noRepo
+	stop func()
+}
+
+func (l leaving) Enter(ctx context.Context, _ fleet.RunID, _ fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	l.stop()
+	return fleet.Site{}, nil, ctx.Err()
+}
+
+func TestStoppedEarlySaysByWhat(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		by   error
+		want string
+	}{
+		{errors.New("stopped by signal: hangup"), "stopped by signal: hangup before the agent began"},
+		{nil, "stopped before the agent began"},
+	} {
+		b := newBench(t, threeCategories)
+		b.addTask("fix", "code", fleet.StateTodo)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		b.Repo = leaving{stop: func() { cancel(c.by) }}
+		run, _ := b.Run(ctx, engine.RunOptions{Category: "code"})
+		if got := b.stored(run.ID).Verdict; got.Outcome != fleet.Cancelled || got.Reason != c.want {
+			t.Errorf("stopped by %v: %+v, want %q", c.by, got, c.want)
+		}
+	}
+}

@@ -318,7 +318,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	case kept.Err() != nil:
-		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: reasonEarly}
+		return early(kept)
 	default:
 		return failed(fmt.Errorf("prepare the workspace: %w", err))
 	}
@@ -394,12 +394,19 @@ func failed(err error) fleet.Verdict {
 	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
 }
 
-const reasonEarly = "stopped before the agent began"
+// early is the end of a session that was stopped before there was one, and what stopped it.
+func early(ctx context.Context) fleet.Verdict {
+	by := context.Cause(ctx)
+	if errors.Is(by, context.Canceled) {
+		by = errors.New("stopped")
+	}
+	return fleet.Verdict{Outcome: fleet.Cancelled, Reason: fmt.Sprintf("%v before the agent began", by)}
+}
 
 // giveUp ends a run whose way to the agent was blocked.
 func (w *worker) giveUp(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return w.end(ctx, fleet.Verdict{Outcome: fleet.Cancelled, Reason: reasonEarly})
+		return w.end(ctx, early(ctx))
 	}
 	w.Log.ErrorContext(ctx, "run given up", w.attrs(slog.Any("err", err))...)
 	return fleet.WithHint(w.end(ctx, failed(err)), fleet.Hint(err))
