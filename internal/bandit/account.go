@@ -15,21 +15,21 @@ const loadHalfLife = 6
 // the bound is forgiven.
 //
 // A fire adds what it entitles a category to; the sessions that come of it, or from
-// elsewhere, are debited when their claims are granted. Both are settled at the
-// category's next fire, against each other: Due and Since wait for it.
+// elsewhere, are debited when their claims are granted. Both are settled by the fire that
+// begins the next round, against each other: Due and Since wait for it.
 type Account struct {
 	Sessions int         `json:"sessions"` // that were granted a claim, also by hand
 	Entitled float64     `json:"entitled"` // to so many sessions, by all fires
 	Deficit  float64     `json:"deficit"`  // below the floor by so many sessions, at least 0
 	Surplus  float64     `json:"surplus"`  // above the cap by so many sessions, at least 0
 	Forgiven float64     `json:"forgiven"` // sessions above the cap that are held against it no longer
-	Due      float64     `json:"due"`      // entitled by the last fire
-	Since    int         `json:"since"`    // sessions since that fire
+	Due      float64     `json:"due"`      // entitled by the fires since the last settlement
+	Since    int         `json:"since"`    // sessions since then
 	Load     float64     `json:"load"`     // of recent sessions, in [0,1] at one session a round
 	LoadAt   fleet.Round `json:"load_at"`
 }
 
-// Entitle settles the last fire and adds what this one entitles the category to.
+// Entitle settles the last round and adds what the fire that begins another entitles the category to.
 func (a *Account) Entitle(s Settings, due float64) {
 	*a = a.settled(s)
 	a.Due, a.Entitled = due, a.Entitled+due

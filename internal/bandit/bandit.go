@@ -89,16 +89,35 @@ func (s Settings) Plain() Settings {
 // it is owed. The zero value is a category that has never run.
 type Arm struct {
 	Round fleet.Round `json:"round"` // that it is in
+	Fires int         `json:"fires"` // that counted, of all machines
 	Evidence
 	Account
 	Backoff
 }
 
-// Coming is the arm in the round that the next fire of its pool will be, if it counts: so
-// a fire sees it.
-func (a Arm) Coming() Arm {
-	a.Round++
+// Coming is the arm in the round of the next fire of a machine, if that counts: so the fire sees it.
+// Last is the round in which the machine last fired for the category; 0: it never did. A machine
+// that has fired in the current round begins the next, and another takes part in the current one:
+// however many machines there are, a round passes as often as the quickest of them fires.
+func (a Arm) Coming(last fleet.Round) Arm {
+	if last >= a.Round {
+		a.Round++
+	}
 	return a
+}
+
+// Move counts a fire.
+func (a *Arm) Move(s Settings, m Move) {
+	begins := m.Round > a.Round
+	a.Round = m.Round
+	a.Fires++
+	switch {
+	case !m.Entitled:
+	case begins:
+		a.Entitle(s, m.Due)
+	default:
+		a.Due, a.Entitled = a.Due+m.Due, a.Entitled+m.Due
+	}
 }
 
 // Components are what a category's score is made of, all in units of grade.

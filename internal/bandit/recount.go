@@ -5,7 +5,7 @@ import "stint/internal/fleet"
 // History is what happened to an arm in a span of time.
 type History struct {
 	Graded []Learnt      // sessions whose grades were learnt, in the order in which they were
-	Moves  []Move        // of its clock, in order
+	Moves  []Move        // in order
 	Debits []fleet.Round // in which its sessions began, in order
 }
 
@@ -15,11 +15,11 @@ type Learnt struct {
 	In fleet.Round
 }
 
-// Move is a fire for which the category's clock went on.
+// Move is a fire that counts for a category: it begins a round, or takes part in the current one.
 type Move struct {
-	Round    fleet.Round // that began
-	Due      float64     // to which it entitled the category
-	Entitled bool        // it did
+	Round    fleet.Round
+	Due      float64 // to which it entitled the category
+	Entitled bool    // it did
 }
 
 // Recount works an arm out anew, to the last bit, from what it was before a span of time without an
@@ -34,13 +34,11 @@ func (s Settings) Recount(a Arm, h History) Arm {
 			debits = debits[1:]
 		}
 	}
-	until(a.Round)
 	for _, m := range h.Moves {
-		if a.Round = m.Round; m.Entitled {
-			a.Entitle(s, m.Due)
-		}
-		until(m.Round)
+		until(m.Round - 1)
+		a.Move(s, m)
 	}
+	until(a.Round)
 	return a
 }
 

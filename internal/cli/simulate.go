@@ -49,6 +49,7 @@ is left out as a whole:
 
   fires = 2000          # horizon
   workers = 3           # sessions started per fire
+  hosts = 1             # machines that fire one after the other, each as often
   [grades]
   noise = "bernoulli"   # or "beta", with concentration
   concentration = 8

@@ -351,7 +351,7 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 	names := e.Config.CategoryNames()
 	arms := make([]*bandit.Arm, len(names))
 	for i, name := range names {
-		arm := s.Arms[name].Coming()
+		arm := s.Coming(name, e.Here.Host)
 		arms[i] = &arm
 	}
 	settings := e.Config.Selector.Settings

@@ -18,6 +18,8 @@ type entry struct {
 	recorded bandit.Account
 	carried  bandit.Account
 	settings bandit.Settings // of that fire
+	round    fleet.Round     // in which the fire was
+	begun    bool            // by it, and not by another machine's
 	due      float64
 	entitled bool // the fire could start it, and entitled it to due
 	extra    int  // sessions that the other picks would have added; below 0: spared
@@ -41,7 +43,11 @@ func (l ledger) carry(in *selector.Input) {
 func (e entry) next(recorded bandit.Account) bandit.Account {
 	a := e.carried
 	came := recorded.Sessions - e.recorded.Sessions
-	if e.entitled {
+	switch {
+	case e.entitled && !e.begun:
+		a.Due += e.due
+		a.Entitled += e.due
+	case e.entitled:
 		// Sessions debited while the fire decided were settled with the one before.
 		a.Since += came - recorded.Since
 		a.Entitle(e.settings, e.due)
@@ -55,7 +61,10 @@ func (e entry) next(recorded bandit.Account) bandit.Account {
 // note keeps the accounts of a fire: as recorded, and as ranked again.
 func (l ledger) note(recorded selector.Input, s selector.Selection, then, now []fleet.Category) {
 	for _, c := range recorded.Candidates {
-		l[c.Category] = entry{recorded: c.Arm.Account, extra: has(now, c.Category) - has(then, c.Category)}
+		l[c.Category] = entry{
+			recorded: c.Arm.Account, round: c.Arm.Round, begun: c.Arm.Round != l[c.Category].round,
+			extra: has(now, c.Category) - has(then, c.Category),
+		}
 	}
 	for _, c := range s.Scores {
 		e := l[c.Category]

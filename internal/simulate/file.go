@@ -16,6 +16,7 @@ const (
 	mostFires      = 10_000_000 // days of computing; a typing error shows
 	mostCategories = 1000
 	mostWorkers    = 1000
+	mostHosts      = 1000
 )
 
 // Load reads a scenario's file, as strictly as a configuration is read and with the same
@@ -53,6 +54,7 @@ func scenarioIn(f *tomlfile.File) (*Scenario, error) {
 	s := &Scenario{
 		Fires:        tomlfile.Get(file, "fires", 2000, tomlfile.Whole(1, mostFires)),
 		Workers:      tomlfile.Get(file, "workers", 3, tomlfile.Whole(1, mostWorkers)),
+		Hosts:        tomlfile.Get(file, "hosts", 1, tomlfile.Whole(1, mostHosts)),
 		Grades:       grades(file.Child("grades")),
 		Change:       change(file.Child("change")),
 		Availability: optional(file, "availability", chain),

@@ -105,7 +105,7 @@ func TestLoadScenarioReadsEveryKey(t *testing.T) {
 	sliding.Floor = 0.3
 	stint.V, stint.HalfLife, stint.Cap, mine.Floor = 30, 0, 0, 0.4
 	want := &simulate.Scenario{
-		Fires: 300, Workers: 2,
+		Fires: 300, Workers: 2, Hosts: 1,
 		Grades:       simulate.Grades{Noise: simulate.Graded, Concentration: 4, Missing: 0.1, Nothing: 0.2},
 		Change:       simulate.Change{Kind: simulate.Walk, Every: 500, SD: 0.02, Low: 0.2, High: 0.8, Swing: 0.1},
 		Availability: &simulate.Chain{Wake: 0.1, Sleep: 0.2},
@@ -140,7 +140,7 @@ func TestLoadScenarioFillsInDefaults(t *testing.T) {
 	t.Parallel()
 	got := must.Get(simulate.Parse("/s.toml", []byte("[category.a]\nmean = 0.5\n")))(t)
 	want := &simulate.Scenario{
-		Fires: 2000, Workers: 3,
+		Fires: 2000, Workers: 3, Hosts: 1,
 		Grades:     simulate.Grades{Noise: simulate.Bernoulli, Concentration: 8},
 		Change:     simulate.Change{Kind: simulate.Still, Every: 500, SD: 0.01, Low: 0.15, High: 0.85, Swing: 0.2},
 		Categories: []simulate.Category{{Name: "a", Mean: 0.5, Share: 1, Witness: simulate.Grader}},

@@ -1,6 +1,6 @@
 package simulate
 
-// window is over how many fires the worst concentration is looked for.
+// window is over how many rounds the worst concentration is looked for.
 const window = 200
 
 // windowLeast is the least entitlement, in sessions, at which the ratio over a window
@@ -14,12 +14,12 @@ type ledger struct {
 	waiting  []float64 // entitled sessions since the last one
 	longest  float64
 	worst    float64 // ratio over any window
-	fires    int
-	recent   [][]entry // a ring of the window's fires, per category
+	rounds   int
+	recent   [][]entry // a ring of the window's rounds, per category
 	sums     []entry   // of the ring
 }
 
-// entry is one fire's part.
+// entry is one round's part.
 type entry struct {
 	due float64
 	got int
@@ -36,23 +36,29 @@ func newLedger(categories int) *ledger {
 	return l
 }
 
-// add books one fire, whose sessions follow.
-func (l *ledger) add(due []float64) {
-	if l.fires >= window {
+// next begins a round.
+func (l *ledger) next() {
+	if l.rounds >= window {
 		l.compare()
 	}
-	now := l.recent[l.fires%window]
-	l.fires++
+	now := l.recent[l.rounds%window]
+	l.rounds++
 	for i, old := range now {
 		l.sums[i].due -= old.due
 		l.sums[i].got -= old.got
-		now[i] = entry{due: due[i]}
+		now[i] = entry{}
 	}
-	for i, e := range now {
-		l.entitled[i] += e.due
-		l.waiting[i] += e.due
+}
+
+// entitle books a fire of the round, whose sessions follow.
+func (l *ledger) entitle(due []float64) {
+	now := l.recent[(l.rounds-1)%window]
+	for i, due := range due {
+		now[i].due += due
+		l.entitled[i] += due
+		l.waiting[i] += due
 		l.longest = max(l.longest, l.waiting[i])
-		l.sums[i].due += e.due
+		l.sums[i].due += due
 	}
 }
 
@@ -60,7 +66,7 @@ func (l *ledger) add(due []float64) {
 func (l *ledger) got(category int) {
 	l.sessions[category]++
 	l.waiting[category] = 0
-	l.recent[(l.fires-1)%window][category].got++
+	l.recent[(l.rounds-1)%window][category].got++
 	l.sums[category].got++
 }
 

@@ -71,7 +71,8 @@ type play struct {
 	value    []float64 // the expected grade of a session that is started now
 	shares   []float64 // of the categories that are awake, in their order
 	best     []float64
-	begun    []int // sessions of this round, by category
+	begun    []int     // sessions of this round, by category
+	due      []float64 // what this round entitled each category to
 	sessions []Session
 	watch    func(Moment)
 	every    int // fires between two points of the curve
@@ -84,7 +85,7 @@ func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
 	game := &play{
 		scenario: s, world: w, player: p.start(s, seed, run), ledger: newLedger(n),
 		view:   view{awake: make([]bool, n), busy: make([]int, n), due: make([]float64, n), worth: value},
-		strain: make([]strain, n), value: value, begun: make([]int, n), every: spacing(s.Fires),
+		strain: make([]strain, n), value: value, begun: make([]int, n), due: make([]float64, n), every: spacing(s.Fires),
 	}
 	if s.Review != nil {
 		game.desk = &desk{Review: s.Review, chance: generator(seed, run, "review")}
@@ -130,16 +131,40 @@ func (p *play) run(stop func() bool) outcome {
 	return p.outcome
 }
 
+// fire has all machines fire for a pool, one after the other. No session ends between.
 func (p *play) fire(pool Pool) {
-	p.observe(pool)
+	if pool.Name == "" { // which alone is in the results
+		p.ledger.next()
+	}
+	clear(p.due)
 	p.byHand(pool)
+	for p.view.host = range max(1, p.scenario.Hosts) {
+		p.choose(pool)
+	}
+	p.land()
+	if p.watch != nil && pool.Name == "" {
+		m := Moment{Fire: p.view.round, Sessions: p.sessions, Due: p.due, Means: p.world.mean}
+		if r, ok := p.player.(*ranked); ok {
+			m.Belief = r.belief
+		}
+		p.watch(m)
+		p.sessions = p.sessions[:0]
+	}
+}
+
+// choose starts what the policy chooses for one machine.
+func (p *play) choose(pool Pool) {
+	p.observe(pool)
 	p.entitle()
 	c := p.player.choose(p.view)
 	if c.due == nil {
 		c.due = p.view.due
 	}
-	if pool.Name == "" { // which alone is in the results
-		p.ledger.add(c.due)
+	for i, due := range c.due {
+		p.due[i] += due
+	}
+	if pool.Name == "" {
+		p.ledger.entitle(c.due)
 		p.regret += p.attainable()
 		for _, category := range c.picks {
 			p.regret -= p.value[category]
@@ -147,15 +172,6 @@ func (p *play) fire(pool Pool) {
 	}
 	for _, category := range c.picks {
 		p.begin(category, fleet.FromScores, 0)
-	}
-	p.land()
-	if p.watch != nil && pool.Name == "" {
-		m := Moment{Fire: p.view.round, Sessions: p.sessions, Due: c.due, Means: p.world.mean}
-		if r, ok := p.player.(*ranked); ok {
-			m.Belief = r.belief
-		}
-		p.watch(m)
-		p.sessions = p.sessions[:0]
 	}
 }
 

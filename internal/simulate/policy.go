@@ -109,6 +109,7 @@ func Names(policies []Policy) string {
 type view struct {
 	pool  string       // that fires; empty: the default one
 	round int          // of the default pool, from 1
+	host  int          // that fires
 	fire  fleet.FireID // which counts those of other pools, too
 	awake []bool       // can be started
 	picks int          // start so many, at most as many as are awake

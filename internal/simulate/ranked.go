@@ -26,7 +26,10 @@ type ranked struct {
 	index      []int                // of each candidate in the scenario
 	pool       bandit.Prior
 	due        []float64
-	lessons    [][]known // by lesson and category
+	entitled   []bool          // by category, as the others
+	rounds     []fleet.Round   // before the fire
+	fired      [][]fleet.Round // in which each machine last fired
+	lessons    [][]known       // by lesson and category
 	agents     map[string]*streak
 	learns     Learns
 	memories   []memory // by category
@@ -42,7 +45,7 @@ type streak struct {
 
 func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), agents: map[string]*streak{}}
+	r := &ranked{settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), entitled: make([]bool, n), rounds: make([]fleet.Round, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -63,9 +66,11 @@ func (r *ranked) choose(v view) choice {
 	for i := range r.memories {
 		r.memories[i].correct(r.settings, r.arm(i), v.round)
 	}
+	last := r.lastRounds(v.host)
 	for at := range r.candidates {
 		c, i := &r.candidates[at], r.index[at]
-		c.Arm = c.Arm.Coming()
+		r.rounds[i] = c.Arm.Round
+		c.Arm = c.Arm.Coming(last[i])
 		c.Out, c.By = unavailable(c, v, i)
 		c.Pending, r.due[i] = v.busy[i], 0
 	}
@@ -76,22 +81,37 @@ func (r *ranked) choose(v view) choice {
 		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.picks, Free: v.free, Candidates: r.candidates,
 	})
 	r.pool = s.Prior
-	moves := s.Moves()
-	for at := range r.candidates {
-		if of := r.scenario.Categories[r.index[at]].Pool; of != v.pool || !moves {
-			r.candidates[at].Arm.Round--
-		}
-	}
 	r.picks = r.picks[:0]
-	// Entitlement accrues at the fire, and is debited after it.
-	for _, c := range s.Ranked() {
-		c.Arm.Entitle(r.settings, c.Due)
-		r.due[r.category(c)] = c.Due
-	}
 	for _, c := range s.Ranked()[:s.Picks] {
 		r.picks = append(r.picks, r.category(c))
 	}
+	// Entitlement accrues at the fire, and is debited after it.
+	clear(r.entitled)
+	if s.Picks > 0 {
+		for _, c := range s.Ranked() {
+			i := r.category(c)
+			r.due[i], r.entitled[i] = c.Due, true
+		}
+	}
+	moves := s.Moves()
+	for at, i := range r.index {
+		arm := &r.candidates[at].Arm
+		coming := arm.Round
+		arm.Round = r.rounds[i]
+		if moves && r.scenario.Categories[i].Pool == v.pool {
+			arm.Move(r.settings, bandit.Move{Round: coming, Due: r.due[i], Entitled: r.entitled[i]})
+			last[i] = coming
+		}
+	}
 	return choice{picks: r.picks, due: r.due}
+}
+
+// lastRounds are those in which a machine last fired, by category.
+func (r *ranked) lastRounds(host int) []fleet.Round {
+	for len(r.fired) <= host {
+		r.fired = append(r.fired, make([]fleet.Round, len(r.candidates)))
+	}
+	return r.fired[host]
 }
 
 func (r *ranked) begin(category int, v view) start {

@@ -6,6 +6,7 @@ import "stint/internal/fleet"
 type Scenario struct {
 	Fires        int
 	Workers      int // start at most so many sessions a fire
+	Hosts        int // machines that fire one after the other, each as often; 0: one
 	Grades       Grades
 	Change       Change
 	Availability *Chain // nil: every category is always awake

@@ -195,8 +195,24 @@ type Snapshot struct {
 	Tasks  []fleet.TaskMemory // by task
 }
 
-// Coming is the round of a category that the next fire of its pool will be, if it counts.
-func (s Snapshot) Coming(c fleet.Category) fleet.Round { return s.Arms[c].Coming().Round }
+// Coming is what is remembered of a category, in the round of the next fire of a machine, if that counts.
+// A machine without an id begins a round with every fire.
+func (s Snapshot) Coming(c fleet.Category, host string) bandit.Arm {
+	arm := s.Arms[c].Arm
+	if host == "" {
+		return arm.Coming(arm.Round)
+	}
+	at := slices.IndexFunc(s.Hosts, func(h fleet.Host) bool { return h.ID == host })
+	if at < 0 {
+		return arm.Coming(0)
+	}
+	return arm.Coming(s.Hosts[at].Rounds[c])
+}
+
+// Rounds are those of the next fire of a machine, if that counts.
+func (s Snapshot) Rounds(host string) func(fleet.Category) fleet.Round {
+	return func(c fleet.Category) fleet.Round { return s.Coming(c, host).Round }
+}
 
 // Agent is what is known of an agent.
 func (s Snapshot) Agent(name string) fleet.AgentState {

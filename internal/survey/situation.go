@@ -148,7 +148,7 @@ func (f *Fleet) free(v View) int {
 
 // Queue is what decides which task a session tries first, of those that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Coming}
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Rounds(f.Here.Host)}
 }
 
 // Situation is what decides who may be ranked.
@@ -174,7 +174,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			Unlisted:     f.Unlisted(v.Failed, name),
 			Agents:       f.Able(v, name),
 			LOO:          shifts[name],
-			Arm:          arm.Coming(),
+			Arm:          v.Snapshot.Coming(name, f.Here.Host),
 		}
 		// A fire closes crashed runs first, and the category rests from their end on.
 		if ended := latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {

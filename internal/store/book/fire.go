@@ -2,6 +2,7 @@ package book
 
 import (
 	"fmt"
+	"maps"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -9,7 +10,7 @@ import (
 )
 
 // RecordFire records a fire and the machine that made it, the runs that it is about to start, and the
-// rounds that it moves categories into. One of an attempt that is on record is as it was then.
+// rounds that its categories are in then. One of an attempt that is on record is as it was then.
 func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	for recorded := range p.Fires.All() {
 		if f.Attempt == "" || recorded.Attempt != f.Attempt {
@@ -32,7 +33,7 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	if fire.At.IsZero() {
 		fire.At = p.Now
 	}
-	row := Fire{Fire: fire, Rounds: map[fleet.Category]fleet.Round{}, Attempt: f.Attempt}
+	row := Fire{Fire: fire, Attempt: f.Attempt}
 	row.At, row.Choices, row.Moves = whole(fire.At), nil, nil
 	for i, c := range fire.Choices {
 		p.Choices.Put(Choice{fire.ID, i + 1, c})
@@ -43,17 +44,35 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 			return fleet.Fire{}, fmt.Errorf("run %s: %w", r.ID, err)
 		}
 	}
-	for _, c := range fire.Moves {
-		p.changeArm(c, func(a *bandit.Arm) {
-			a.Round++
-			row.Rounds[c] = a.Round
-			if due, ok := fire.Due[c]; ok {
-				a.Entitle(p.Learn, due)
-			}
-		})
-	}
+	row.Rounds = p.move(fire, f.Host.ID)
 	p.Fires.Put(row)
 	return fire, nil
+}
+
+// move counts a fire of a machine for its categories, and returns the rounds that they are in.
+func (p *Page) move(f fleet.Fire, host string) map[fleet.Category]fleet.Round {
+	rounds := map[fleet.Category]fleet.Round{}
+	machine, known := p.Hosts.Get(fleet.Host{ID: host})
+	for _, c := range f.Moves {
+		p.changeArm(c, func(a *bandit.Arm) {
+			last := a.Round // without an id it begins a round each time
+			if known {
+				last = machine.Rounds[c]
+			}
+			due, entitled := f.Due[c]
+			a.Move(p.Learn, bandit.Move{Round: a.Coming(last).Round, Due: due, Entitled: entitled})
+			rounds[c] = a.Round
+		})
+	}
+	if known && len(rounds) > 0 {
+		all := maps.Clone(rounds)
+		for c, round := range machine.Rounds {
+			all[c] = max(all[c], round)
+		}
+		machine.Rounds = all
+		p.Hosts.Put(machine)
+	}
+	return rounds
 }
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and

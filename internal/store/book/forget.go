@@ -56,10 +56,10 @@ func (r *recount) base(c fleet.Category, points []store.Checkpoint, from time.Ti
 			at = i
 		}
 	}
-	was := points[at]
+	was, fires := points[at], len(moves)
 	if at+1 < len(points) { // not past the next, after which other settings hold, or grades were forgotten
 		next := points[at+1].Arm
-		is.Sessions, is.Graded = min(is.Sessions, next.Sessions), min(is.Graded, next.Graded)
+		is.Sessions, is.Graded, fires = min(is.Sessions, next.Sessions), min(is.Graded, next.Graded), next.Fires
 		if alarmed(was.Arm, next) && is.Graded == next.Graded {
 			is.Graded--
 		}
@@ -69,7 +69,11 @@ func (r *recount) base(c fleet.Category, points []store.Checkpoint, from time.Ti
 	for _, e := range part(sessions, was.Arm.Sessions-first.Sessions, is.Sessions-first.Sessions) {
 		h.Debits, is.Round = append(h.Debits, e.Round), max(is.Round, e.Round)
 	}
-	h.Moves = part(moves, int(was.Arm.Round), int(is.Round))
+	for _, m := range part(moves, was.Arm.Fires, fires) {
+		if m.Round <= is.Round {
+			h.Moves = append(h.Moves, m)
+		}
+	}
 	b = store.Base{Was: points[:at+1], Checkpoint: store.Checkpoint{Settings: was.Settings, Arm: was.Settings.Recount(was.Arm, h)}}
 	return b, at > 0 || !reflect.DeepEqual(b.Arm, was.Arm)
 }

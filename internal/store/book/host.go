@@ -47,7 +47,8 @@ func (p *Page) takeDown(h fleet.Host) error {
 				fmt.Sprintf("stint host adopt --name NAME gives this one another name; if the other is off for good: stint host gone %s", other.ID))
 		}
 	}
-	h.HeardAt, h.GoneAt, h.Reason = time.Time{}, time.Time{}, ""
+	before, _ := p.Hosts.Get(h)
+	h.HeardAt, h.GoneAt, h.Reason, h.Rounds = time.Time{}, time.Time{}, "", before.Rounds
 	if !p.Local.IsZero() {
 		h.Ahead = p.Now.Sub(p.Local).Milliseconds()
 	}

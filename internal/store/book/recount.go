@@ -144,7 +144,8 @@ func (r *recount) arm(c fleet.Category) {
 	}{
 		{fleet.OffAccount, "sessions", stored.Sessions, first.Sessions, numbers(sessions, nth)},
 		{fleet.OffBelief, "graded", stored.Graded, first.Graded, numbers(grades, counted)},
-		{fleet.OffAccount, "round", int(stored.Round), 0, numbers(moves, func(m bandit.Move) int { return int(m.Round) })},
+		{fleet.OffAccount, "fires", stored.Fires, 0, span(0, len(moves))},
+		{fleet.OffAccount, "round", int(stored.Round), 0, begun(moves)},
 		{fleet.OffBelief, "alarms", stored.Alarms, first.Alarms, span(first.Alarms, first.Alarms+len(alarms))},
 	} {
 		if !slices.Equal(of.numbers, span(of.after, of.stored)) {
@@ -162,7 +163,7 @@ func (r *recount) arm(c fleet.Category) {
 			continue
 		}
 		was, is := base.Arm, next.Arm
-		h := bandit.History{Graded: learnt(part(grades, was.Graded-first.Graded, is.Graded-first.Graded)), Moves: part(moves, int(was.Round), int(is.Round))}
+		h := bandit.History{Graded: learnt(part(grades, was.Graded-first.Graded, is.Graded-first.Graded)), Moves: part(moves, was.Fires, is.Fires)}
 		for _, e := range part(sessions, was.Sessions-first.Sessions, is.Sessions-first.Sessions) {
 			h.Debits = append(h.Debits, e.Round)
 		}
@@ -180,6 +181,18 @@ func numbers[T any](list []T, of func(T) int) (all []int) {
 		all = append(all, of(x))
 	}
 	return all
+}
+
+// begun are the rounds that fires began.
+func begun(moves []bandit.Move) (rounds []int) {
+	var last fleet.Round
+	for _, m := range moves {
+		if m.Round != last {
+			rounds = append(rounds, int(m.Round))
+		}
+		last = m.Round
+	}
+	return rounds
 }
 
 // span are the numbers after one and up to another.

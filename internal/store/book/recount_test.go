@@ -16,8 +16,8 @@ import (
 // honest is the ledger of two sessions, the second of which brought a grade, after a fire.
 func honest() store.Ledger {
 	s := bandit.Defaults()
-	arm := bandit.Arm{Round: 1}
-	arm.Entitle(s, 0.5)
+	arm := bandit.Arm{}
+	arm.Move(s, bandit.Move{Round: 1, Due: 0.5, Entitled: true})
 	l := store.Ledger{
 		Checkpoints: map[fleet.Category][]store.Checkpoint{"code": {{Settings: s}}},
 		Fires: []store.Moves{
@@ -67,7 +67,7 @@ func TestDiscrepancies(t *testing.T) {
 		{"a load", arm(func(a *bandit.Arm) { a.Load = 0 }), []string{"account of code: load is 0, and"}},
 		{"an alarm", arm(func(a *bandit.Arm) { a.Alarms = 1 }), []string{"belief of code: alarms is 1, and the record gives 0"}},
 		{"no arm", func(l *store.Ledger) { delete(l.Arms, "code") }, []string{
-			"account of code: sessions is 0, and the record gives 2", "belief of code: graded is 0, and", "account of code: round is 0, and",
+			"account of code: sessions is 0, and the record gives 2", "belief of code: graded is 0, and", "account of code: fires is 0, and", "account of code: round is 0, and",
 		}},
 		{"a session twice", func(l *store.Ledger) { l.Runs[1].Nth = 1 }, []string{
 			"account of code: sessions is 2, and the record gives 2, with number 1 twice",
@@ -77,7 +77,7 @@ func TestDiscrepancies(t *testing.T) {
 			"budget of agent:claude", "budget of agent:claude", "budget of category:code", "budget of category:code", "budget of fleet", "budget of fleet",
 		}},
 		{"a fire less", func(l *store.Ledger) { l.Fires = nil }, []string{
-			"record of fires: number 1 to 1 is missing, and", "account of code: round is 1, and the record gives 0",
+			"record of fires: number 1 to 1 is missing, and", "account of code: fires is 1, and the record gives 0", "account of code: round is 1, and the record gives 0",
 		}},
 		{"what is missing", func(l *store.Ledger) { l.Missing = []string{"run x of fire 1"} }, []string{"record of run x of fire 1: its row is missing"}},
 		{"a grade less", func(l *store.Ledger) { l.Runs[1].Grade = nil }, []string{

@@ -77,7 +77,7 @@ type Notice struct {
 // Fire is a row of fires.
 type Fire struct {
 	fleet.Fire                                // without its choices
-	Rounds     map[fleet.Category]fleet.Round // into which it moved categories
+	Rounds     map[fleet.Category]fleet.Round // that categories were in then
 	Attempt    string                         // names the attempt that recorded it; empty: nobody asks again
 }
 

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -73,6 +74,38 @@ func (contract) Hosts(t *testing.T, b bundle) {
 	gone.By.Boot = "2"
 	left := must.Get(b.Abandon(t.Context(), gone))(t)
 	same(t, "left", left, true)
+}
+
+// RoundsOfHosts has a round pass as often as the quickest machine fires, whichever that is.
+func (contract) RoundsOfHosts(t *testing.T, b bundle) {
+	due := map[fleet.Category]float64{"code": 0.5}
+	for i, step := range []struct {
+		host  string
+		round fleet.Round // of the fire
+		due   float64     // that waits to be settled after it
+		next  fleet.Round // for the machine
+	}{
+		{"a", 1, 0.5, 2},
+		{"b", 1, 1, 2}, // takes part
+		{"b", 2, 0.5, 3},
+		{"a", 2, 1, 3},
+		{"a", 3, 0.5, 4},
+		{"a", 4, 0.5, 5}, // b is late
+		{"b", 4, 1, 5},
+		{"", 5, 0.5, 6}, // says nothing of itself
+		{"a", 5, 1, 6},
+	} {
+		f := store.Firing{Host: fleet.Host{ID: step.host}, Fire: fleet.Fire{Due: due, Moves: []fleet.Category{"code"}}}
+		must.Get(b.RecordFire(t.Context(), f))(t)
+		s := b.mustSnapshot(t)
+		arm, what := s.Arms["code"], fmt.Sprintf("step %d", i+1)
+		same(t, what+": round", arm.Round, step.round)
+		same(t, what+": due", arm.Due, step.due)
+		same(t, what+": fires", arm.Fires, i+1)
+		same(t, what+": next round", s.Coming("code", step.host).Round, step.next)
+	}
+	same(t, "the next round of a machine that never fired", b.mustSnapshot(t).Coming("code", "c").Round, fleet.Round(5))
+	b.addsUp(t)
 }
 
 func (contract) HostGone(t *testing.T, b bundle) {

@@ -31,7 +31,7 @@ func (contract) Restarts(t *testing.T, b bundle) {
 		s.SlowHalfLife = rapid.SampledFrom([]float64{0, 3, s.SlowHalfLife}).Draw(rt, "slow half-life")
 		s.Alarm = rapid.SampledFrom([]float64{0, 0.5, s.Alarm}).Draw(rt, "alarm")
 		h := history{t: t, bundle: b.fresh(t, s), memory: memory{
-			Settings: s, arms: map[fleet.Category]*bandit.Arm{}, learnt: map[fleet.Category]*learnt{},
+			Settings: s, arms: map[fleet.Category]*bandit.Arm{}, learnt: map[fleet.Category]*learnt{}, fired: map[machine]fleet.Round{},
 		}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"fire":    h.fire,
@@ -57,6 +57,7 @@ type memory struct {
 	arms    map[fleet.Category]*bandit.Arm
 	lessons []store.Lesson
 	learnt  map[fleet.Category]*learnt
+	fired   map[machine]fleet.Round // in which each last did
 }
 
 // learnt are the grades of a category since an alarm, in the order in which they came, and the
@@ -177,16 +178,33 @@ func (h *history) planned(rt *rapid.T, by fleet.Source) fleet.Run {
 func (h *history) fire(rt *rapid.T) {
 	due := rapid.MapOf(rapid.Custom(anyCategory), rapid.Float64Range(0, 1)).Draw(rt, "due")
 	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
-	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}}))(h.t)
+	host := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "machine")
+	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}, Host: fleet.Host{ID: host}}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
 	for _, c := range moves {
-		arm := h.memory.arm(c)
-		arm.Round++
-		if d, ok := due[c]; ok {
-			arm.Entitle(h.Settings, d)
+		arm, last := h.memory.arm(c), machine{host, c}
+		d, entitled := due[c]
+		arm.Fires++
+		if host == "" || h.memory.fired[last] == arm.Round {
+			arm.Round++
+			if entitled {
+				arm.Entitle(h.Settings, d)
+			}
+		} else if entitled {
+			arm.Due += d
+			arm.Entitled += d
+		}
+		if host != "" {
+			h.memory.fired[last] = arm.Round
 		}
 	}
+}
+
+// machine is what a machine last fired for.
+type machine struct {
+	host     string
+	category fleet.Category
 }
 
 // several does so for up to three sessions at once.

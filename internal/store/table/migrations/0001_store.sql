@@ -48,7 +48,7 @@ create table fires (
   own       integer not null,                  -- 1: that was stint's own ranking
   allowed   text not null,                     -- JSON: the allow-list
   fallback  text not null,                     -- why an external selector was not followed
-  rounds    text not null default '{}',        -- JSON: the round into which it moved categories
+  rounds    text not null default '{}',        -- JSON: the round that categories were in then
   attempt   text unique                        -- names the attempt that recorded it; null: nobody asks again
 ) strict;
 
@@ -219,13 +219,14 @@ create table arms (
   down_g2      real not null,
   graded       integer not null,
   alarms       integer not null,
+  fires        integer not null,               -- that counted, of all machines
   sessions     integer not null,               -- granted a claim, also those that people started
   entitled     real not null,                  -- sessions it was to get
   deficit      real not null,                  -- below its floor, in sessions
   surplus      real not null,                  -- above its cap, in sessions
   forgiven     real not null,                  -- above its cap, and held against it no longer
-  due          real not null,                  -- entitled by its last fire, not settled yet
-  since        integer not null,               -- sessions since that fire
+  due          real not null,                  -- entitled since the last settlement
+  since        integer not null,               -- sessions since then
   load         real not null,
   load_at      integer not null,
   noops        integer not null,               -- in a row
@@ -441,6 +442,7 @@ create table hosts (
   labels    text not null,                     -- JSON
   config    text not null,                     -- digest of its configuration file; empty: nobody knows
   ahead     integer not null,                  -- of its clock, the store's, in milliseconds
+  rounds    text not null default '{}',        -- JSON: that categories were in when it last fired for them
   fired_at  integer,                           -- null: it never fired, and people work there
   gone_at   integer,                           -- since when a person says that it is off; null: nobody does
   reason    text not null
