@@ -149,14 +149,11 @@ func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet
 				continue
 			}
 			a := arm(c.Category)
-			a.Round++
 			due, entitled := c.Due, c.In && ranked.Picks > 0
 			if rival {
 				due, entitled = f.Due[c.Category]
 			}
-			if entitled {
-				a.Entitle(settings, due)
-			}
+			a.Move(settings, bandit.Move{Round: a.Round + 1, Due: due, Entitled: entitled})
 		}
 		debit()
 	}

@@ -1,12 +1,19 @@
 #!/usr/bin/env bash
-# host.sh is a host of the demo: the first process of its namespaces, with which all others end, as when the power
-# fails. It fires every three seconds until FOLDER/stop is there.
+# host.sh is what a host of the demo does: it fires every three seconds until it reads "stop", and waits for the last
+# sessions. When its input ends it ends at once, and the host with all that runs on it, as when the power fails.
 set -euo pipefail
 
-hostname "$DEMO_HOST"
-while [[ ! -e FOLDER/stop ]]; do
-  FOLDER/stint fanout --exec >>"$HOME/fires.log" 2>&1 &
-  sleep 3
+# Waits for so many seconds, or for a word.
+listen() {
+  local status=0
+  word=
+  read -rt "$1" word || status=$?
+  ((status != 1)) || exit 0
+}
+
+until [[ ${word:-} == stop ]]; do
+  FOLDER/stint fanout >>"$HOME/fires.log" 2>&1 &
+  listen 3
 done
 wait
-while pgrep --uid "$UID" stint >/dev/null; do sleep 0.2; done
+while pgrep --uid "$UID" stint >/dev/null; do listen 0.2; done

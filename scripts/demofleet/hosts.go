@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -15,13 +18,14 @@ import (
 	"stint/internal/store/pgtest"
 )
 
-// host is one of several: a state folder and a clone of the workspace, in namespaces of its own, and
-// a way to the server.
+// host is one of several: a home folder with a clone of the workspace, a user manager in namespaces
+// of its own, and a way to the server.
 type host struct {
 	name   string
 	folder folder // of the demo
 	way    *pgtest.Proxy
-	first  *exec.Cmd // its first process; nil: it is off
+	runs   *exec.Cmd      // host.sh; nil: it is off
+	power  io.WriteCloser // its input
 }
 
 func (h *host) dir(names ...string) string {
@@ -30,9 +34,8 @@ func (h *host) dir(names ...string) string {
 
 // environment is a login's on this host.
 func (h *host) environment() []string {
-	return append(environment(), "HOME="+h.dir(), "XDG_STATE_HOME="+h.dir("state"), "XDG_CONFIG_HOME="+h.dir("config"),
-		"PGSERVICEFILE="+h.dir("services"), "DEMO_HOST="+h.name, "GIT_CONFIG_NOSYSTEM=1",
-		"STINT_CONFIG="+h.dir("workspace", "stint.toml"))
+	own := slices.DeleteFunc(environment(), func(e string) bool { return strings.HasPrefix(e, "XDG_") || strings.HasPrefix(e, "PG") })
+	return append(own, "HOME="+h.dir(), "STINT_CONFIG="+h.dir("workspace", "stint.toml"))
 }
 
 // make gives the host its folder, with a clone of the workspace.
@@ -41,7 +44,7 @@ func (h *host) make(ctx context.Context, server string) error {
 		return err
 	}
 	services := fmt.Sprintf("[demo]\nhost=%s\nuser=stint\ndbname=postgres\n", h.dir("server"))
-	if err := os.WriteFile(h.dir("services"), []byte(services), 0o600); err != nil {
+	if err := os.WriteFile(h.dir(".pg_service.conf"), []byte(services), 0o600); err != nil {
 		return err
 	}
 	var err error
@@ -54,46 +57,57 @@ func (h *host) make(ctx context.Context, server string) error {
 
 // start switches the host on.
 func (h *host) start(ctx context.Context) error {
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), "unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc", "--uts", "--kill-child",
-		"bash", h.folder.in("host.sh"))
+	withSystemd, err := filepath.Abs("scripts/with-systemd")
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), withSystemd, "--host", h.name, h.folder.in("host.sh"))
 	cmd.Env, cmd.Dir = h.environment(), h.dir("workspace")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // no keyboard's signals
 	said, err := os.OpenFile(h.dir("host.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	defer said.Close()
 	cmd.Stdout, cmd.Stderr = said, said
+	power, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	h.first = cmd
+	h.runs, h.power = cmd, power
 	return nil
 }
 
-// kill switches the host off as a power cut does.
+// kill switches the host off as a power cut does. Should the demo itself be killed, its end has the same
+// effect.
 func (h *host) kill() error {
-	if h.first == nil {
+	if h.runs == nil {
 		return nil
 	}
-	cmd := h.first
-	h.first = nil
-	err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	_ = cmd.Wait() // it was killed
-	if errors.Is(err, syscall.ESRCH) {
-		return nil
-	}
+	return errors.Join(h.power.Close(), h.wait())
+}
+
+// stop has the host fire no more.
+func (h *host) stop() error {
+	_, err := fmt.Fprintln(h.power, "stop")
 	return err
 }
 
 // wait waits for the last session of the host.
 func (h *host) wait() error {
-	if h.first == nil {
+	if h.runs == nil {
 		return nil
 	}
-	cmd := h.first
-	h.first = nil
-	return cmd.Wait()
+	cmd := h.runs
+	h.runs = nil
+	if err := cmd.Wait(); err != nil {
+		said, _ := os.ReadFile(h.dir("host.log"))
+		return fmt.Errorf("host %s: %w\n%s", h.name, err, said)
+	}
+	return nil
 }
 
 // hostsDemo is the demo of several hosts.
@@ -224,7 +238,7 @@ func (d *hostsDemo) run(ctx context.Context) error {
 		{44 * time.Second, "gamma reaches the server again", func() error { gamma.way.Heal(); return nil }},
 		{66 * time.Second, "beta is switched on again", func() error { return beta.start(ctx) }},
 		{80 * time.Second, "no host fires any more; the last sessions end", func() error {
-			return os.WriteFile(d.folder.in("stop"), nil, 0o644)
+			return errors.Join(alpha.stop(), beta.stop(), gamma.stop())
 		}},
 	}
 	began, printed := time.Now(), map[string]bool{}
