@@ -12,7 +12,7 @@ import (
 
 // TestMachinesAreAsOne has ten machines that start one session each, and one that starts ten, in a world
 // whose means change. A round passes once in both, so that both remember for as long, notice
-// as many changes, and give all categories what they are owed. What is missed is counted beyond the
+// as many changes, and give all categories what they are owed. The regret is that beyond the
 // price of floors and caps: a machine that fires after nine others finds the best lanes held.
 func TestMachinesAreAsOne(t *testing.T) {
 	t.Parallel()
