@@ -28,8 +28,9 @@ import (
 // inspection is what was seen, with what repairing needs to know beside it.
 type inspection struct {
 	doctor.Facts
-	environment []string // of the service manager; nil: it cannot be asked
-	runtime     bool     // the fleet's units are installed until the machine goes down
+	tasks       []fleet.Task // as they are listed
+	environment []string     // of the service manager; nil: it cannot be asked
+	runtime     bool         // the fleet's units are installed until the machine goes down
 }
 
 // lookAtMachine looks at what can be looked at without a configuration.
@@ -243,7 +244,7 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
 		return
 	}
-	s.Tasks.Read = len(list)
+	s.tasks, s.Tasks.Read = list, len(list)
 	for _, p := range problems {
 		if p.Source != "" {
 			s.Tasks.Failed = append(s.Tasks.Failed, doctor.Source{

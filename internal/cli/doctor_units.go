@@ -182,6 +182,11 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
 	}
 	r.Waiting, r.Untold = status.Waiting, status.Untold
+	snapshot, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	r.Behind = fleet.Behind(s.tasks, snapshot.Tasks, snapshot.At.Add(-doctor.BehindAfter))
 	if r.Unpriced, err = unpriced(ctx, x); err != nil {
 		return err
 	}

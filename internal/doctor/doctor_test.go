@@ -399,6 +399,11 @@ func TestExamine(t *testing.T) {
 			"task_waiting warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
 			"task_waiting warning: fix: closed by run r1, but its file does not say so: branch b is gone | stint why --task fix",
 		}},
+		{"an old clone", func(f *Facts) {
+			f.Record.Behind = []fleet.Task{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}, {ID: "e"}}
+		}, []string{
+			"tasks_behind warning: 5 tasks closed for over a day, and the files here still list them as open: a, b, c, 2 more | git pull, or sync = true in [category.NAME]",
+		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
 			`workspace problem: /w is not there | correct "workspace" in stint.toml`,
 		}},

@@ -3,6 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -64,6 +65,20 @@ func Untold(memories []TaskMemory) (list []TaskMemory) {
 	for _, m := range memories {
 		if m.Trouble != "" {
 			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// Behind are the tasks that were closed before a time, of which their files here say something else
+// though nothing has yet to write it: they are an old copy.
+func Behind(tasks []Task, memories []TaskMemory, before time.Time) (list []Task) {
+	tasks = slices.Clone(tasks)
+	Recall(tasks, memories)
+	for _, t := range tasks {
+		m := t.Memory
+		if t.Listed != "" && t.State.Settled() && m.Source == "" && m.Branch == "" && m.Owed == "" && m.Trouble == "" && m.Since.Before(before) {
+			list = append(list, t)
 		}
 	}
 	return list
