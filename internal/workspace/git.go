@@ -38,7 +38,12 @@ const gitGrace = 5 * time.Second
 // ends with it.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	var stdout bytes.Buffer
-	if err := g.write(ctx, &stdout, args...); err != nil {
+	err := g.write(ctx, &stdout, args...)
+	for g.completed(err) && (args[0] != "worktree" || args[1] != "add") { // whose branch is there by now: see passing
+		stdout.Reset()
+		err = g.write(ctx, &stdout, args...)
+	}
+	if err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
@@ -186,7 +191,7 @@ func said(text string) string {
 // in the middle of something, or the network was.
 // It is compiled when a command first fails, as most processes run none.
 func passing() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\.lock'?: File exists|cannot lock ref|could not lock config|Unable to create '.*\.lock'` +
+	return regexp.MustCompile(`(?i)\.lock'?: File exists|/commondir: Success|cannot lock ref|could not lock config|Unable to create '.*\.lock'` +
 		`|Could not resolve host|Connection (timed out|refused|reset|closed)|Network is unreachable|early EOF|hung up unexpectedly` +
 		`|Operation timed out|Temporary failure|TLS connection|returned error: (429|5\d\d)|unable to access .*: (Recv|Send) failure`)
 }
