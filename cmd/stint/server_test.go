@@ -11,6 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
@@ -19,10 +20,30 @@ import (
 // cluster is the PostgreSQL server of the tests that need one.
 var cluster pgtest.Shared
 
-// withServer removes the cluster after the tests.
+// withServer removes the cluster after the tests, and what is remembered of their configurations.
 type withServer struct{ m *testing.M }
 
-func (w withServer) Run() int { return cluster.Main(w.m) }
+func (w withServer) Run() int {
+	defer forgetTrusted()
+	return cluster.Main(w.m)
+}
+
+// forgetTrusted removes what fires of the tests have confirmed of their configurations. It is in the user's home, as for
+// everybody: a unit of the user's manager has no other. The folders above it go if they are empty.
+func forgetTrusted() {
+	folder := config.TrustFolder(os.Getenv)
+	records, _ := filepath.Glob(filepath.Join(folder, "*"))
+	for _, record := range records {
+		files, _ := filepath.Glob(filepath.Join(record, "*"))
+		for _, file := range files {
+			if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), os.TempDir()+"/") {
+				_ = os.RemoveAll(record)
+			}
+		}
+	}
+	_ = os.Remove(folder)
+	_ = os.Remove(filepath.Dir(folder))
+}
 
 // ownServer is the key of the server that a script has to itself.
 type ownServer struct{}

@@ -33,6 +33,9 @@ func (k FaultKind) Lasting() bool {
 	return k == FaultLogin || k == FaultForbidden || k == FaultModel
 }
 
+// OfMachine reports whether the fault is that of a login, which each machine has for itself.
+func (k FaultKind) OfMachine() bool { return k == FaultLogin || k == FaultForbidden }
+
 // OfTask reports whether the fault says something of the task, and nothing of the service.
 func (k FaultKind) OfTask() bool {
 	return k == FaultContext || k == FaultRefusal

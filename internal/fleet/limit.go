@@ -126,6 +126,7 @@ type AgentState struct {
 	Limits   int       // usage limits met in a row
 	Fault    FaultKind // why it cannot work; empty: it can, or met a usage limit
 	Faults   int       // of its service or its login, met in a row
+	Host     string    // of the login that failed; empty: it is no login, or that of several machines
 	Probe    RunID     // the run that tries an agent which failed, or whose service did
 
 	Bills []Bill // of its last sessions that worked, newest first: what the next is expected to use
@@ -248,6 +249,15 @@ const FailuresToOpen = 5
 
 // Rests reports whether the agent cannot work before some time to come.
 func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !Ahead(a.Since, now) }
+
+// On is what holds for sessions on a machine: each has a login of its own, and that of another says
+// nothing of this one's.
+func (a AgentState) On(host string) AgentState {
+	if a.Host != "" && a.Host != host {
+		a.Until, a.Since, a.Reason, a.Fault, a.Faults, a.Probe = time.Time{}, time.Time{}, "", "", 0, ""
+	}
+	return a
+}
 
 // Blocked says why no session of the agent may start now, or "". Probing reports whether
 // the run that it last let try is still under way.

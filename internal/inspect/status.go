@@ -325,6 +325,9 @@ func pausesAt(pauses []fleet.Pause, now time.Time) (list []fleet.Pause) {
 func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
 	for _, a := range s.Agents {
 		if why := a.Blocked(now, probing(s, a)); why != "" {
+			if i := slices.IndexFunc(s.Hosts, func(h fleet.Host) bool { return h.ID == a.Host }); i >= 0 && len(s.Hosts) > 1 {
+				why += ", on machine " + s.Hosts[i].Name + " alone"
+			}
 			list = append(list, StoppedAgent{AgentState: a, Why: why, Fix: e.fix(a)})
 		}
 	}

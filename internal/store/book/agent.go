@@ -70,7 +70,7 @@ func (j *Judgement) fail(now time.Time) {
 		return
 	}
 	v.Grade, v.Fault, j.Spares = nil, fleet.FaultAgent, true
-	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, v.Reason), fleet.FaultAgent)
+	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, v.Reason), fleet.FaultAgent, "")
 }
 
 // work notes that the agent works.
@@ -79,7 +79,7 @@ func (j *Judgement) work(now time.Time) {
 	a.Failures, j.Works = 0, true
 	j.answer(now)
 	if !limited(*a, now) && a.Faults == 0 { // one that began before the rest says nothing of it
-		a.Limits, a.Until, a.Reason, a.Fault = 0, time.Time{}, "", ""
+		a.Limits, a.Until, a.Reason, a.Fault, a.Host = 0, time.Time{}, "", "", ""
 	}
 	if j.Run.QuotaUntil.After(now) { // it did its work, and then met one
 		j.limit(now)
@@ -102,7 +102,7 @@ func (j *Judgement) limit(now time.Time) {
 		until = j.Run.QuotaUntil
 	}
 	j.answer(now)
-	j.rest(now, until, "usage limit: "+j.Run.Verdict.Reason, "")
+	j.rest(now, until, "usage limit: "+j.Run.Verdict.Reason, "", "")
 }
 
 // limited reports whether a usage limit that was met still holds.
@@ -110,7 +110,8 @@ func limited(a fleet.AgentState, now time.Time) bool { return a.Limits > 0 && a.
 
 // fault notes that the agent's service or login failed: it rests for an hour where a person
 // has to act, and else for twice as long as the last time, from 2 minutes to an hour.
-// Sessions that were under way when the first of them met it meet the same fault.
+// Sessions that were under way when the first of them met it meet the same fault. A login that fails on
+// one machine stops the sessions there alone, until another machine's fails as well.
 func (j *Judgement) fault(now time.Time) {
 	a, v := &j.Agent, j.Run.Verdict
 	if a.Faults == 0 || !a.Rests(now) {
@@ -120,22 +121,32 @@ func (j *Judgement) fault(now time.Time) {
 	if v.Fault.Lasting() {
 		long = rest(lastingRest, lastingRest, 1, j.Run.ID)
 	}
-	j.rest(now, now.Add(long), v.Reason, v.Fault)
+	host := ""
+	if v.Fault.OfMachine() {
+		host = j.Run.Host
+	}
+	j.rest(now, now.Add(long), v.Reason, v.Fault, host)
 }
 
 // answer notes that the agent's service works, by the word of the session that tries it:
 // one that began before the rest says nothing of it.
 func (j *Judgement) answer(now time.Time) {
 	if a := &j.Agent; a.Faults > 0 && a.Probe == j.Run.ID && !a.Rests(now) {
-		a.Faults, a.Fault, a.Reason, a.Until = 0, "", "", time.Time{}
+		a.Faults, a.Fault, a.Reason, a.Until, a.Host = 0, "", "", time.Time{}, ""
 	}
 }
 
-// rest keeps the agent from work until then, if nothing does so for longer.
-func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultKind) {
-	if a := &j.Agent; until.After(a.Until) || !a.Rests(now) {
+// rest keeps the agent from work until then, if nothing does so for longer: on one machine, or on all.
+func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultKind, host string) {
+	a := &j.Agent
+	rested := a.Rests(now)
+	if until.After(a.Until) || !rested {
 		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
 	}
+	if rested && a.Host != host {
+		host = ""
+	}
+	a.Host = host
 }
 
 // rest is how long an agent rests that met something for so many times in a row: twice as long

@@ -148,12 +148,12 @@ func (p *Page) admit(t store.RunTake, r *Run) error {
 	t.Agent = cmp.Or(t.Agent, r.Agent)
 	a := p.agent(t.Agent)
 	a.Bills = p.Bills
-	ask := Admission{Terms: t.Terms, Now: p.Now, State: a.AgentState, Taken: p.Taken}
+	ask := Admission{Terms: t.Terms, Now: p.Now, State: a.On(r.Host), Taken: p.Taken}
 	for _, o := range p.Open {
 		if o.ID == t.Run {
 			continue
 		}
-		ask.Probing = ask.Probing || o.ID == a.Probe
+		ask.Probing = ask.Probing || o.ID == ask.State.Probe
 		if o.Agent == t.Agent && o.Key != "" {
 			ask.Busy++
 		}
@@ -166,7 +166,7 @@ func (p *Page) admit(t store.RunTake, r *Run) error {
 	if refusals := ask.Refusals(); len(refusals) > 0 {
 		return refusals[0]
 	}
-	if a.Tried() {
+	if ask.State.Tried() {
 		a.Probe = t.Run
 		p.putAgent(a)
 	}

@@ -65,6 +65,48 @@ func (contract) Fault(t *testing.T, b bundle) {
 	same(t, "no failure of the task", len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)), 0)
 }
 
+// FaultOfMachine has an agent's login expire on one of three machines, and then on a second.
+func (contract) FaultOfMachine(t *testing.T, b bundle) {
+	worksOn := func(host string, id fleet.RunID) fleet.Run {
+		t.Helper()
+		b.mustTakeForRun(t, b.asksOn(t, host, id, "claude"), fleet.Granted)
+		return b.mustRun(t, id)
+	}
+	one, beside := worksOn("a", "0r1"), worksOn("a", "0r2")
+	b.meets(t, one, fleet.FaultLogin, "login expired")
+	b.meets(t, beside, fleet.FaultLogin, "login expired")
+	a := b.claude(t)
+	same(t, "machine", a.Host, "a")
+	there := b.asksOn(t, "a", "0there", "claude")
+	b.mustRefuse(t, there, "agent claude: login expired (until ")
+	b.ends(t, worksOn("b", "0r4"), fleet.Productive, "") // it says nothing of a's login
+	same(t, "agent after work elsewhere", b.claude(t), a)
+
+	// Once it has rested, one session tries there, and elsewhere they go on.
+	b.clock.Advance(2 * time.Hour)
+	b.mustTakeForRun(t, there, fleet.Granted)
+	again := b.asksOn(t, "a", "0again", "claude")
+	b.mustRefuse(t, again, "agent claude: login expired (run 0there tries it)")
+	b.ends(t, worksOn("b", "0r5"), fleet.Productive, "")
+	b.meets(t, b.mustRun(t, "0there"), fleet.FaultLogin, "login expired")
+	b.ends(t, worksOn("b", "0r6"), fleet.Productive, "")
+
+	// A second machine's login fails as well: it is the account, and nobody works.
+	b.meets(t, worksOn("b", "0r3"), fleet.FaultForbidden, "it may not")
+	same(t, "machine of two", b.claude(t).Host, "")
+	b.mustRefuse(t, b.asksOn(t, "c", "0r7", "claude"), "agent claude: it may not (until ")
+	b.clock.Advance(2 * time.Hour)
+	b.mustTakeForRun(t, again, fleet.Granted)
+	b.ends(t, b.mustRun(t, "0again"), fleet.Productive, "")
+	same(t, "agent that works again", b.claude(t), fleet.AgentState{Agent: "claude"})
+
+	// A usage limit is the account's, whatever rests.
+	b.meets(t, worksOn("a", "0r8"), fleet.FaultLogin, "login expired")
+	b.ends(t, worksOn("b", "0r9"), fleet.Quota, "five hours")
+	same(t, "machine of a limit", b.claude(t).Host, "")
+	b.mustRefuse(t, b.asksOn(t, "b", "0r10", "claude"), "agent claude: ")
+}
+
 // FaultBackoff has a service that does not come back, and then does.
 func (contract) FaultBackoff(t *testing.T, b bundle) {
 	for i, minutes := range []int{2, 4, 8, 16, 32, 60, 60} {

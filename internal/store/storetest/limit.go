@@ -18,7 +18,15 @@ import (
 // asks is a run that has begun and asks for a task of its own, to be worked by an agent.
 func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
 	t.Helper()
-	must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
+	return b.asksOn(t, "", id, agent, budgets...)
+}
+
+// asksOn is such a run on a machine.
+func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
+	t.Helper()
+	r := plannedRun(id)
+	r.Host = host
+	must.Do(t, b.AddRun(t.Context(), r))
 	must.Do(t, b.BeginRun(t.Context(), id, 7))
 	take := takeFor(id, fleet.TaskID("task of "+id))
 	take.Agent, take.Budgets = agent, budgets

@@ -122,6 +122,7 @@ func Agents() Table[book.Agent] {
 			{"limits", &a.Limits},
 			{"fault", &a.Fault},
 			{"faults", &a.Faults},
+			{"host", &a.Host},
 			{"probe", &a.Probe},
 			{"billed_after", &a.BilledAfter},
 		}
