@@ -202,22 +202,6 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestProgram hands a program over, whatever bytes it has, and takes no part of one for it.
-func TestProgram(t *testing.T) {
-	t.Parallel()
-	want := box.Program{Path: "/bin/sh", Dir: "/w\xff", Args: []string{"sh", "", "a\nb"}, Env: []string{"A=\xfe", "B="}}
-	text := want.Encode()
-	got, whole := box.DecodeProgram(text)
-	if diff := cmp.Diff(got, want); diff != "" || !whole {
-		t.Errorf("whole: %t (-got +want):\n%s", whole, diff)
-	}
-	for n := range text {
-		if p, whole := box.DecodeProgram(text[:n]); whole {
-			t.Fatalf("the first %d of %d bytes are %+v, want no program", n, len(text), p)
-		}
-	}
-}
-
 // TestFound knows the letters of a trial, and takes nothing else for what came of one.
 func TestFound(t *testing.T) {
 	t.Parallel()

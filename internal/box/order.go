@@ -39,22 +39,6 @@ func (p Program) Encode() []byte {
 	return []byte(strings.Join(words, "\x00") + "\x00")
 }
 
-// DecodeProgram reads what [Program.Encode] wrote, if that is all there.
-func DecodeProgram(text []byte) (p Program, whole bool) {
-	const head = 4
-	words := strings.Split(string(text), "\x00")
-	if len(words) <= head {
-		return p, false
-	}
-	args, err := strconv.Atoi(words[0])
-	env, err2 := strconv.Atoi(words[1])
-	if err != nil || err2 != nil || args < 1 || env < 0 || len(words) != head+args+env+1 {
-		return p, false
-	}
-	p = Program{Path: words[2], Dir: words[3], Args: words[head : head+args], Env: words[head+args : head+args+env]}
-	return p, true
-}
-
 // Trial is what to try from inside. None of it may work.
 type Trial struct {
 	Write      []string // files to make, in folders that cannot be written

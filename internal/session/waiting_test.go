@@ -45,7 +45,7 @@ func TestProve(t *testing.T) {
 	for name, path := range map[string]string{"both layers": os.Getenv("PATH"), "Landlock": "/nowhere"} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PATH", path)
-			r, s := boxed(t, testSpec(t, "dump", "an argument"))
+			r, s := boxed(t, testSpec(t, "dump", "an argument", "", "a\nb"))
 			b, w := proven(t, r, s)
 			if spaces := b.Layers.Namespaces != ""; b.Layers.Landlock == 0 || spaces != (name == "both layers") {
 				t.Fatalf("got %+v for layers", b.Layers)
