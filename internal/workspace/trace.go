@@ -72,8 +72,8 @@ func bounded(file io.ReaderAt, size, most int64) io.Reader {
 	return io.MultiReader(io.NewSectionReader(file, 0, half), bytes.NewReader([]byte("\n")), io.NewSectionReader(file, size-half, half))
 }
 
-// told reports whether a line is an event that describes a command, as git writes them.
-func told(line []byte) bool {
+// describes reports whether a line is an event that describes a command, as git writes them.
+func describes(line []byte) bool {
 	return slices.ContainsFunc([]string{`"start"`, `"cmd_name"`, `"def_repo"`, `"exit"`}, func(name string) bool {
 		return bytes.Contains(line, []byte(name))
 	})
@@ -87,7 +87,7 @@ func readCommands(r io.Reader) (map[string]*command, error) {
 	lines := bufio.NewReaderSize(r, 64<<10)
 	for {
 		line, err := readLine(lines)
-		if told(line) {
+		if describes(line) {
 			take(commands, line)
 		}
 		if errors.Is(err, io.EOF) {
