@@ -151,7 +151,7 @@ func examineServer(s Server) []Finding {
 		},
 		{
 			s.Late > 0, Warning, fmt.Sprintf("%s may lack what was acknowledged", plain.Plural(s.Late, "standby server")),
-			"a failover to one of them may lose writes that it had acknowledged", "set synchronous_standby_names, with Patroni: synchronous_mode",
+			"a failover to one of them may lose writes that were acknowledged", "set synchronous_standby_names, with Patroni: synchronous_mode",
 		},
 		{
 			s.Lineage.Reason() != "", Warning, s.Lineage.Reason() + ", on " + s.Lineage.Since.UTC().Format(time.DateOnly),
