@@ -76,25 +76,28 @@ func (c *Cluster) DSN() string { return dsn(c.Dir) }
 func dsn(dir string) string { return "host=" + dir + " user=stint dbname=postgres sslmode=disable" }
 
 // New makes a cluster and starts its server. Its data is not flushed to disk.
-func New() (*Cluster, error) {
-	return newCluster(func(c *Cluster) error {
+func New() (*Cluster, error) { return NewIn("") }
+
+// NewIn makes a cluster in a folder; empty: that of temporary files.
+func NewIn(folder string) (*Cluster, error) {
+	return newCluster(folder, func(c *Cluster) error {
 		return c.say("initdb", "--no-sync", "--username=stint", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8", "--pgdata="+c.data())
 	})
 }
 
 // Standby makes a cluster that repeats what this one does, and starts its server.
 func (c *Cluster) Standby() (*Cluster, error) {
-	return newCluster(func(s *Cluster) error {
+	return newCluster("", func(s *Cluster) error {
 		return s.say("pg_basebackup", "--no-sync", "--checkpoint=fast", "--write-recovery-conf", "--host="+c.Dir, "--username=stint", "--pgdata="+s.data())
 	})
 }
 
-func newCluster(fill func(*Cluster) error) (*Cluster, error) {
+func newCluster(folder string, fill func(*Cluster) error) (*Cluster, error) {
 	programs, err := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if err != nil || len(programs) == 0 {
 		return nil, errors.New("PostgreSQL is not installed: run scripts/setup test")
 	}
-	dir, err := os.MkdirTemp("", "pg")
+	dir, err := os.MkdirTemp(folder, "pg")
 	if err != nil {
 		return nil, err
 	}
