@@ -343,7 +343,7 @@ func newNotices(c *config.Config) engine.Notices {
 	if len(n.Command) == 0 && n.Webhook == "" {
 		return nil
 	}
-	s := notice.Sender{Fleet: c.Fleet, Webhook: n.Webhook, Timeout: n.Timeout}
+	s := notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Webhook: n.Webhook, Timeout: n.Timeout}
 	if len(n.Command) > 0 {
 		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout, Guard: c.Trust.Check}
 	}

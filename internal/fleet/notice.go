@@ -60,6 +60,8 @@ type Notice struct {
 	Scope Scope
 	// Source is the one that failed, with [EventSourceFailed].
 	Source string
+	// Login is the machine whose login failed, with [EventUnavailable]; empty: it is no login.
+	Login string
 }
 
 // Subject is what a notice is about. Two of one event on one subject are one piece of
@@ -72,6 +74,9 @@ func (n Notice) Subject() string {
 	case EventWaiting:
 		return string(n.Task)
 	case EventQuota, EventUnavailable:
+		if n.Login != "" {
+			return n.Agent + "@" + n.Login
+		}
 		return n.Agent
 	case EventBudget:
 		return string(n.Scope)
@@ -111,6 +116,9 @@ func EndNotice(r Run, noops int) (Notice, bool) {
 		n.Event = EventQuota
 	case outcome == Unavailable:
 		n.Event, n.Reason = EventUnavailable, r.Agent+": "+r.Verdict.Reason
+		if r.Verdict.Fault.OfMachine() {
+			n.Login = r.Host
+		}
 	case r.Verdict.Empty() && noops >= noopStreak:
 		n.Event = EventNoopStreak
 		n.Reason = fmt.Sprintf("%d sessions in a row found nothing to do; the last: %s", noops, r.Verdict.Reason)

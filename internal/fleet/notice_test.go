@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/must"
 )
 
 func TestSubjects(t *testing.T) {
@@ -23,6 +24,18 @@ func TestSubjects(t *testing.T) {
 			t.Errorf("%s: got subject %q, want %q", event, got, want)
 		}
 	}
+}
+
+// TestLoginsOfMachines has the login of each machine be news of its own, and a service that fails one for all.
+func TestLoginsOfMachines(t *testing.T) {
+	t.Parallel()
+	subject := func(host string, fault fleet.FaultKind) string {
+		r := fleet.Run{Agent: "claude", Seat: fleet.Seat{Host: host}, Verdict: fleet.Verdict{Outcome: fleet.Unavailable, Fault: fault}}
+		n, _ := fleet.EndNotice(r, 0)
+		return n.Subject()
+	}
+	must.Equal(t, "logins", []string{subject("a", fleet.FaultLogin), subject("b", fleet.FaultLogin)}, []string{"claude@a", "claude@b"})
+	must.Equal(t, "services", []string{subject("a", fleet.FaultServer), subject("b", fleet.FaultServer)}, []string{"claude", "claude"})
 }
 
 func TestEndNotice(t *testing.T) {

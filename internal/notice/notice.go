@@ -32,6 +32,7 @@ const Schema = "stint/notice@1"
 // Sender notifies an operator.
 type Sender struct {
 	Fleet   fleet.Name
+	Host    string          // the name of this machine
 	Command command.Command // gets the notice on its input; without a program: none
 	Webhook string          // is posted the notice; empty: none
 	Timeout time.Duration   // of one send; zero: until its context ends
@@ -63,6 +64,7 @@ type object struct {
 	Schema   string         `json:"schema"`
 	Event    fleet.Event    `json:"event"`
 	Fleet    fleet.Name     `json:"fleet"`
+	Host     string         `json:"host"`
 	Category fleet.Category `json:"category"`
 	Task     fleet.TaskID   `json:"task"`
 	Run      fleet.RunID    `json:"run"`
@@ -76,7 +78,7 @@ type object struct {
 // Encode is n as it is sent, in one line.
 func (s Sender) Encode(n fleet.Notice) ([]byte, error) {
 	text, err := json.Marshal(object{
-		Schema: Schema, Event: n.Event, Fleet: s.Fleet, Category: n.Category, Task: n.Task, Run: n.Run,
+		Schema: Schema, Event: n.Event, Fleet: s.Fleet, Host: s.Host, Category: n.Category, Task: n.Task, Run: n.Run,
 		Agent: n.Agent, Scope: n.Scope, Source: n.Source, Reason: n.Reason, At: plain.Stamp(n.At),
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ func failed() fleet.Notice {
 	}
 }
 
-const failedText = `{"schema":"stint/notice@1","event":"failed","fleet":"bob","category":"code","task":"fix \"it\" $HOME",` +
+const failedText = `{"schema":"stint/notice@1","event":"failed","fleet":"bob","host":"one","category":"code","task":"fix \"it\" $HOME",` +
 	`"run":"0r1","agent":"claude","scope":"","source":"","reason":"exit status 1","at":"2026-06-26T00:25:19Z"}` + "\n"
 
 func shell(t *testing.T, script string) command.Command {
@@ -53,7 +53,7 @@ func server(t *testing.T, answer http.HandlerFunc) (address string, posted <-cha
 func TestSendByAllWays(t *testing.T) {
 	t.Parallel()
 	address, posted := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	s := notice.Sender{Fleet: "bob", Command: shell(t, "cat >told"), Webhook: address}
+	s := notice.Sender{Fleet: "bob", Host: "one", Command: shell(t, "cat >told"), Webhook: address}
 	must.Do(t, s.Send(t.Context(), failed()))
 	told := must.Get(os.ReadFile(filepath.Join(s.Command.Dir, "told")))(t)
 	for way, got := range map[string]string{"command": string(told), "webhook": <-posted} {
@@ -73,7 +73,7 @@ func TestEncodeOfAnyText(t *testing.T) {
 	t.Parallel()
 	n := failed()
 	n.Reason = "a\nb\x00\x1b[1m\xff\u2028\"}\n{"
-	text := must.Get(notice.Sender{Fleet: "bob"}.Encode(n))(t)
+	text := must.Get(notice.Sender{Fleet: "bob", Host: "one"}.Encode(n))(t)
 	var back map[string]string
 	if err := json.Unmarshal(text, &back); err != nil || strings.Count(string(text), "\n") != 1 {
 		t.Fatalf("got %q, %v, want one line of JSON", text, err)
