@@ -101,7 +101,7 @@ func readMarks(pid int) (marks []fleet.RunID, readable bool) {
 		return nil, true
 	}
 	for variable := range bytes.SplitSeq(environment, []byte{0}) {
-		if id, found := bytes.CutPrefix(variable, []byte("STINT_RUN_ID=")); found {
+		if id, found := bytes.CutPrefix(variable, []byte("STINT_RUN_ID=")); found && len(id) > 0 { // empty, it is nobody's
 			marks = append(marks, fleet.RunID(id))
 		}
 	}

@@ -38,6 +38,7 @@ func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	ready := filepath.Join(state, "ready")
 	must.Do(t, syscall.Mkfifo(ready, 0o600))
 	return fleet.SessionSpec{
+		Run:         ownRun(state),
 		Argv:        append([]string{self}, args...),
 		Environment: []string{agentMode + "=" + mode, readyFile + "=" + ready, dumpFile + "=" + filepath.Join(state, "dump")},
 		Dir:         t.TempDir(),
@@ -47,6 +48,12 @@ func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 		Timeout:     patience,
 		Grace:       20 * time.Millisecond,
 	}
+}
+
+// ownRun is the id of a run of this test alone: all that carries it is killed at the session's end, be it of
+// another test.
+func ownRun(folder string) fleet.RunID {
+	return fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(folder)), "_", ""))
 }
 
 func (g given) environment(name string) string {

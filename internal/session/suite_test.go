@@ -91,9 +91,8 @@ func newOrder(t *testing.T, script string) order {
 	t.Helper()
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	o := order{
-		Run: "0r1", State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
+		Run: ownRun(dir), State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
 	}
-	o.Run = fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(dir)), "_", ""))
 	files := o.files()
 	must.Do(t, os.MkdirAll(files.Dir, 0o700))
 	must.Do(t, os.WriteFile(files.Alive, nil, 0o600))

@@ -22,7 +22,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 	home, state := t.TempDir(), filepath.Dir(filepath.Dir(s.Files.Dir))
 	config := filepath.Join(s.Dir, "stint.toml")
 	must.Do(t, os.WriteFile(config, nil, 0o600))
-	s.Run, s.Prompt = "0r1", "the prompt"
+	s.Prompt = "the prompt"
 	s.Environment = []string{s.Environment[0], dumpFile + "=" + filepath.Join(s.Dir, "dump")}
 	s.Box = box.For(fleet.BoxWorkspace, box.Places{
 		Home: home, State: state, Config: config, Dir: s.Dir, Files: s.Files, Programs: s.Argv[:1],
