@@ -332,8 +332,8 @@ func TestStoppedSupervisor(t *testing.T) {
 			s.atWork("code")
 			pid := s.supervisor("code.1")
 			stopped := must.Get(os.FindProcess(pid))(t)
-			s.signal(pid, syscall.SIGSTOP)
 			t.Cleanup(func() { _ = stopped.Signal(syscall.SIGCONT) })
+			s.stop(pid)
 			if done {
 				s.open("code", 1)
 			}
@@ -360,6 +360,29 @@ func TestStoppedSupervisor(t *testing.T) {
 			s.checkNoOverlap()
 		})
 	}
+}
+
+// stop stops a process while it does not write to the store: one that is stopped in a transaction keeps
+// its lock.
+func (s *site) stop(pid int) {
+	s.Helper()
+	db := s.sql("pragma busy_timeout = 100")
+	s.eventually("the process stopped beside the store's lock", func(status) bool {
+		s.signal(pid, syscall.SIGSTOP)
+		threads := must.Get(filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid)))(s)
+		for _, thread := range threads {
+			text, err := os.ReadFile(thread)
+			if _, state, _ := strings.Cut(string(text), ") "); err != nil || !strings.HasPrefix(state, "T") {
+				return false // it may still take the lock
+			}
+		}
+		if _, err := db.ExecContext(s.Context(), "begin immediate"); err != nil {
+			s.signal(pid, syscall.SIGCONT)
+			return false
+		}
+		must.Get(db.ExecContext(s.Context(), "rollback"))(s)
+		return true
+	})
 }
 
 // configure adds to a table of the config.
