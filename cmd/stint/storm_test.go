@@ -164,7 +164,9 @@ func (s *storm) client(i, calls int) {
 		c := stormCall{Kind: "take", Holder: holder}
 		if epoch := holds[key]; epoch > 0 || chance.IntN(5) == 0 {
 			c.Kind = []string{"take", "renew", "release", "release", "check", "verify"}[chance.IntN(6)]
-			c.Epoch = max(1, epoch)
+			if c.Kind != "take" { // which renews whatever the holder has
+				c.Epoch = max(int64(lost)*epochLeap+1, epoch)
+			}
 		}
 		if c.Kind == "take" || c.Kind == "renew" {
 			c.TTL = []int64{100, 1000, 60_000}[chance.IntN(3)]
