@@ -53,7 +53,7 @@ type Options struct {
 	Fleet    fleet.Name
 	Now      func() time.Time  // in place of the server's clock; nil: the server's
 	Settings bandit.Settings   // by which grades are learnt from
-	Host     func() string     // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	Host     func() string     // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
 	Self     func() fleet.Host // what this machine says of itself with the first write; nil, or without an id: nothing
 	DryRun   bool              // undo whatever is written
 	Patience time.Duration     // how long a transaction is tried; 0: 15 s
@@ -86,9 +86,10 @@ func (d *DB) Close() error { return d.line.close() }
 // Limits of a transaction: others wait for none that is stuck, and an administrator's
 // synchronous_commit = off does not reach claims. They end with the transaction. The server gives up
 // before patience does, for the error to say which limit it was; and it frees the row of a client
-// that vanished before those that wait for it give up.
+// that vanished before those that wait for it give up. No statement is so long that to compile it pays.
 const limits = `select set_config('search_path', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
-set_config('lock_timeout', $3, true), set_config('statement_timeout', $4, true), set_config('synchronous_commit', 'on', true)`
+set_config('lock_timeout', $3, true), set_config('statement_timeout', $4, true), set_config('synchronous_commit', 'on', true),
+set_config('jit', 'off', true)`
 
 // The clock is read after every lock: a row that was waited for may have expired meanwhile. The day
 // is kept for statements of the same trip.

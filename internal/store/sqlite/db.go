@@ -86,7 +86,7 @@ type Options struct {
 	Now       func() time.Time // by the machine's clock, which may be set
 	Start     func() Start     // of the machine; nil: the machine's clock is the store's
 	Settings  bandit.Settings  // by which grades are learnt from
-	Host      func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	Host      func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
 	DryRun    bool             // undo whatever is written; a store that is missing is made in memory
 }
 

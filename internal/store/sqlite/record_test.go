@@ -84,8 +84,8 @@ func TestSnapshotPlan(t *testing.T) {
 	got := strings.Join(plan, "\n")
 	for _, want := range []string{
 		`SEARCH claims USING INDEX claims_expiry (expires_at>?)`, `SEARCH claims USING INDEX claims_open (holder>? AND holder<?)`,
-		`SCAN runs USING INDEX runs_open`, `SEARCH runs USING INDEX runs_ended (category=? AND ended_at<?)`,
-		`SEARCH r USING INDEX runs_billed (agent=? AND id>?)`, `SEARCH runs USING INDEX runs_billed (agent=? AND id>?)`,
+		`SCAN runs USING INDEX runs_open`, `SEARCH runs USING INDEX runs_ended (category=? AND host=? AND ended_at<?)`,
+		`SEARCH runs USING INDEX runs_billed (agent=? AND <expr>>?)`, `SEARCH runs USING INDEX runs_billed (agent=? AND <expr>>? AND <expr><?)`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got the plan below, want %q in it:\n%s", want, got)

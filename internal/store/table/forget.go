@@ -11,10 +11,18 @@ import (
 // One batch of what is forgotten: others wait for as long as it takes.
 const mostForgotten, mostFiresForgotten = 1000, 100
 
-// Runs that need not be kept, oldest first: they ended before $2, and so were made before $1; the base of
-// their category has their session and grade; nothing is held by them any more, waits for what becomes of
-// them, or is reckoned by what they cost.
-const forgettable = `select id from runs where id < $1 and ended_at < $2 and held = 0
+// reckoned is each agent and the first of its bills that count; while it has fewer, the run after which they count. It
+// is found once for each agent.
+func reckoned() string {
+	return "with reckoned as materialized (select agent, coalesce((select id from runs where " + latestBilled("agents.agent", "agents.billed_after") +
+		" limit 1 offset " + strconv.Itoa(fleet.BillsKept-1) + "), billed_after) as since from agents) "
+}
+
+// forgettable is the runs that need not be kept, oldest first: they ended before $2, and so were made before $1;
+// the base of their category has their session and grade; nothing is held by them any more, waits for what becomes
+// of them, or is reckoned by what they cost.
+func forgettable() string {
+	return reckoned() + `select id from runs where id < $1 and ended_at < $2 and held = 0
 and (nth is null or nth <= coalesce((select sessions from checkpoints where category = runs.category order by seq limit 1), 0))
 and (counted is null or counted <= coalesce((select graded from checkpoints where category = runs.category order by seq limit 1), 0))
 and id not in (select run from lane_holds where released_at is null)
@@ -22,12 +30,12 @@ and id not in (select substr(holder, 5) from claims where released_at is null an
 and id not in (select run from places where given_at is null)
 and id not in (select run from feedback where said <> '')
 and id not in (select run from tasks where rests > 0)
-and (not (` + billed + `) or id < coalesce((select b.id from runs b where b.agent = runs.agent and ` + billed + `
-order by b.id desc limit 1 offset `
+and (not (` + billed + `) or id < coalesce((select since from reckoned where agent = runs.agent), '')) order by id limit ` + strconv.Itoa(mostForgotten)
+}
 
 // forgets reads one batch of what may go.
 func forgets(before time.Time, p *book.Page) []Statement {
-	old := forgettable + strconv.Itoa(fleet.BillsKept-1) + "), '')) order by id limit " + strconv.Itoa(mostForgotten)
+	old := forgettable()
 	made, at := fleet.NewRunID(before, 0), before.UnixMilli()
 	of := "where run in (" + old + ")"
 	fires := "from fires where id > (select kept_fire from fleet) and at < $1 order by id limit " + strconv.Itoa(mostFiresForgotten)

@@ -177,8 +177,7 @@ func begins(n book.Need, p *book.Page, today string) []Statement {
 		lastCheckpoints(p, category, n.Begins),
 		Spent().Select(p.Spent.Add, "where day = "+today),
 		Agents().Select(p.Agents.Add, "where agent = "+agent, n.Agent, n.Begins),
-		bills(func(b fleet.Bill) { p.Bills = append(p.Bills, b) }, "agent = "+agent+
-			" and id > coalesce((select billed_after from agents where agent = runs.agent), '')", n.Agent, n.Begins),
+		bills(func(b fleet.Bill) { p.Bills = append(p.Bills, b) }, agent, n.Agent, n.Begins),
 	}
 }
 
@@ -188,10 +187,21 @@ const (
 	billed = "(tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout')"
 )
 
-// bills reads the latest bills, newest first.
-func bills(add func(fleet.Bill), of string, args ...any) Statement {
+// Runs with bills are ordered by an expression that is the id, and which an index of them has. PostgreSQL would take the
+// index of all runs for good enough to order by id, and of an agent that has not worked for long read those of all
+// others first. SQLite goes by an expression that is cast to what it is compared with.
+const billOrder = "cast(id || '' as text)"
+
+// latestBilled is the runs of an agent that have bills, made after another, newest first.
+func latestBilled(agent, after string) string {
+	return "agent = " + agent + " and " + billOrder + " > " + after + " and " + billed + " order by " + billOrder + " desc"
+}
+
+// bills reads the latest bills of an agent, newest first.
+func bills(add func(fleet.Bill), agent string, args ...any) Statement {
+	after := "coalesce((select billed_after from agents where agent = " + agent + "), '')"
 	return Statement{
-		SQL:  "select " + bill + " from runs where " + of + " and " + billed + " order by id desc limit " + strconv.Itoa(fleet.BillsKept),
+		SQL:  "select " + bill + " from runs where " + latestBilled(agent, after) + " limit " + strconv.Itoa(fleet.BillsKept),
 		Args: args,
 		Scan: func(row Scanner) error {
 			var b fleet.Bill

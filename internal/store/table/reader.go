@@ -21,7 +21,7 @@ type Source interface {
 // Reader is the reads of a store.
 type Reader struct {
 	Source
-	Host func() string // this machine's identity: a category rests here after its sessions here; nil, or empty: after any
+	Host func() string // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
 }
 
 // read reads what one statement asks for.

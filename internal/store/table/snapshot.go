@@ -58,31 +58,37 @@ func lastFire(n *fleet.FireID) Statement {
 // or on one that nobody knows: a rest protects the work tree of that machine. An end that lies
 // ahead is of a clock that was wrong, and nothing rests after it.
 func (r Reader) arms(all map[fleet.Category]store.Arm, now time.Time) Statement {
+	const last = `(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= $1 and host = `
 	here := ""
 	if r.Host != nil {
 		here = r.Host()
 	}
 	return Statement{
-		SQL: "select " + Arms().Names() + `, (select max(ended_at) from runs
-where runs.category = arms.category and key <> '' and ended_at <= $1 and ($2 = '' or host in ('', $2))) from arms`,
+		SQL:  "select " + Arms().Names() + ", " + last + "''), " + last + "$2) from arms",
 		Args: []any{now.Add(fleet.ClockSlack).UnixMilli(), here},
 		Scan: func(row Scanner) error {
-			var ended time.Time
-			a, err := Arms().Scan(row, When(&ended))
+			var somewhere, ended time.Time
+			a, err := Arms().Scan(row, When(&somewhere), When(&ended))
+			if somewhere.After(ended) {
+				ended = somewhere
+			}
 			all[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
 			return err
 		},
 	}
 }
 
-// allBills reads the last bills of each agent, newest first: from the one on that has so many after it.
-// "Cross" has SQLite go by the agents, of which there are few.
+// allBills reads the last bills of each agent, newest first. It goes from each bill to the one before: the way that
+// no store can mistake for one through all runs.
 func allBills(add func(agent string, b fleet.Bill)) Statement {
+	last := func(of string) string {
+		return "(select max(" + billOrder + ") from runs where agent = " + of + ".agent and " + billOrder + " > " + of + ".billed_after and " + billed
+	}
 	return Statement{
-		SQL: "select a.agent, " + bill + " from agents a cross join runs r where r.agent = a.agent and " + billed + ` and id <> a.billed_after
-and id >= coalesce((select id from runs where agent = a.agent and id > a.billed_after and ` + billed + ` order by id desc limit 1 offset $1), a.billed_after)
-order by a.agent, id desc`,
-		Args: []any{fleet.BillsKept - 1},
+		SQL: "with recursive latest as (select agent, billed_after, " + last("agents") + `) as run, 1 as place from agents
+union all select agent, billed_after, ` + last("latest") + " and " + billOrder + ` < latest.run), place + 1 from latest where run is not null and place < $1)
+select latest.agent, ` + bill + ` from latest cross join runs where id = latest.run order by latest.agent, latest.place`,
+		Args: []any{fleet.BillsKept},
 		Scan: func(row Scanner) error {
 			var (
 				agent string

@@ -142,7 +142,7 @@ create index runs_outcome on runs (outcome, id);
 create index runs_agent on runs (agent, id);
 
 -- The use of an agent's sessions, without reading those that did not report any.
-create index runs_billed on runs (agent, id) where tokens is not null or cost in ('reported', 'computed');
+create index runs_billed on runs (agent, cast(id || '' as text)) where tokens is not null or cost in ('reported', 'computed');
 
 -- The runs that left work, of which something may become.
 create index runs_work on runs (id) where commits <> '[]';
@@ -150,8 +150,8 @@ create index runs_work on runs (id) where commits <> '[]';
 -- Failures of which nobody knows yet whether they are the agent's.
 create index runs_held on runs (agent) where held = 1;
 
--- When a category's last session ended, without reading the others.
-create index runs_ended on runs (category, ended_at) where key <> '';
+-- When a category's last session ended on a machine, without reading the others.
+create index runs_ended on runs (category, host, ended_at) where key <> '';
 
 -- Every acquisition of a lane; the two-holders check is computed from these.
 create table lane_holds (
