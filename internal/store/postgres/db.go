@@ -205,7 +205,7 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 		}
 		if !n.Renews && m.Host != "" && p.Meet(m) && !d.dryRun {
 			// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
-			return passed{errors.Join(errMet, d.commit(ctx, c, n, m, p))}
+			return cmp.Or(d.commit(ctx, c, n, m, p), error(passed{errMet}))
 		}
 		if self.ID != "" {
 			p.Introduce(self)

@@ -101,9 +101,21 @@ func (l *line) once(ctx context.Context, transact func(context.Context, *pgx.Con
 		}
 	}
 	if err = transact(ctx, c); err != nil && c.IsClosed() {
+		if ctx.Err() != nil {
+			awaitEnd(c)
+		}
 		return passed{err}
 	}
 	return err
+}
+
+// awaitEnd waits until a server knows that nobody waits for its answer any more. If the process ended before that, the
+// server would go on, with the fleet's row, for as long as a standby is away that it waits for.
+func awaitEnd(c *pgx.Conn) {
+	select {
+	case <-c.PgConn().CleanupDone():
+	case <-time.After(time.Second):
+	}
 }
 
 // keep is a connection that may serve once more, or nil. One that a failure left in a transaction is
