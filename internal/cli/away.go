@@ -31,8 +31,8 @@ work from starting, and no notice says that nobody reviews. Saying it again repl
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runAway(cmd.Context(), o) },
 	}
-	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `time`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
-	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `text` for other people")
+	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `TIME`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
+	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `TEXT` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -93,7 +93,7 @@ func (a *app) runBack(ctx context.Context, dryRun bool) error {
 
 // untilFlag is a time to come: a day, which begins at midnight here, or an exact time.
 func untilFlag(to *time.Time) *flagValue[time.Time] {
-	return &flagValue[time.Time]{to, "time", "", func(s string) (time.Time, error) {
+	return &flagValue[time.Time]{to, "TIME", "", func(s string) (time.Time, error) {
 		if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
 			return t, nil
 		}

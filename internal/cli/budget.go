@@ -46,7 +46,7 @@ with its reason, and "stint budget" lists those of today.`,
 			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), reason, dryRun)
 		},
 	}
-	reset.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for other people")
+	reset.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for other people")
 	addDryRun(reset, &dryRun)
 	cmd.AddCommand(reset)
 	return cmd

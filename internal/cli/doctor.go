@@ -30,9 +30,9 @@ unit files, the state folder, the store and what is recorded in it, agents and t
 logins, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
 matters, and the command that fixes it. A problem is status 1, a warning is not.
 
---fix fixes what needs no person, and then checks again: lingering, the mode of the state folder, runs whose session is gone, the timers (one that
-was stopped or disabled is started, too). Git's data of the workspace and the agents'
-logins are never touched.`,
+--fix fixes what needs no person, and then checks again: lingering, the mode of the state
+folder, runs whose session is gone, the timers (one that was stopped or disabled is started,
+too). Git's data of the workspace and the agents' logins are never touched.`,
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,
 		Args: cobra.NoArgs,

@@ -41,7 +41,7 @@ next page, give --before the last fire of this one.`,
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
 	f.Var(&o.since, "since", sinceUsage)
-	f.StringVar(&o.pool, "pool", "", "those of one pool")
+	f.StringVar(&o.pool, "pool", "", "those of one `POOL`")
 	f.Var(countFlag(&o.before), "before", "those before this `FIRE`")
 	_ = cmd.RegisterFlagCompletionFunc("before", a.completeFires) // else it would be a run's; the flag is there
 	return cmd

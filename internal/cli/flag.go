@@ -74,7 +74,7 @@ func ttlFlag(to *time.Duration) *flagValue[time.Duration] {
 }
 
 func durationFlag(to *time.Duration, least time.Duration, want string) *flagValue[time.Duration] {
-	return &flagValue[time.Duration]{to, "duration", to.String(), func(s string) (time.Duration, error) {
+	return &flagValue[time.Duration]{to, "DURATION", to.String(), func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
 		if err != nil || d < least {
 			return 0, errors.New(want)
@@ -85,7 +85,7 @@ func durationFlag(to *time.Duration, least time.Duration, want string) *flagValu
 
 // textFlag is a line for people: a note or a reason.
 func textFlag(to *string) *flagValue[string] {
-	return &flagValue[string]{to, "text", "", func(s string) (string, error) {
+	return &flagValue[string]{to, "TEXT", "", func(s string) (string, error) {
 		if _, err := fleet.ParseText("text", s); err != nil {
 			return "", fmt.Errorf("want a line of text: %w", err)
 		}
@@ -96,7 +96,7 @@ func textFlag(to *string) *flagValue[string] {
 // holderFlag is who claims. A name that came out empty, as of a variable that is not set, is
 // no name: two scripts would else share a claim, or a list show everybody's.
 func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {
-	return &flagValue[fleet.Holder]{to, "name", "", fleet.ParseHolder}
+	return &flagValue[fleet.Holder]{to, "NAME", "", fleet.ParseHolder}
 }
 
 // spanValue is how far to look back: a duration that may begin with days.
@@ -105,7 +105,7 @@ type spanValue struct {
 	given bool
 }
 
-func (v *spanValue) Type() string { return "duration" }
+func (v *spanValue) Type() string { return "DURATION" }
 
 func (v *spanValue) String() string {
 	if !v.given {

@@ -4,10 +4,66 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
+
+// columns are those of a terminal that nobody has widened.
+const columns = 80
+
+// printHelp prints the text of a command or a topic, and of a command also how it is used.
+func printHelp(c *cobra.Command, _ []string) {
+	w := c.OutOrStdout()
+	fmt.Fprintln(w, strings.TrimRight(wrapped(c.Long), "\n"))
+	if !c.IsAdditionalHelpTopicCommand() {
+		fmt.Fprint(w, "\n"+c.UsageString())
+	}
+}
+
+// wrapped is a text whose paragraphs and list items are broken anew between words. Code, tables and headings stay as
+// they are.
+func wrapped(text string) string {
+	var b strings.Builder
+	column, hang := 0, "" // 0: the next word begins a line; hang stands before the further lines of an item
+	end := func() {
+		if column > 0 {
+			b.WriteByte('\n')
+		}
+		column, hang = 0, ""
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		item := strings.HasPrefix(line, "- ")
+		indented := strings.HasPrefix(line, "  ")
+		switch {
+		case item:
+			end()
+			hang = "  "
+		case line == "", strings.HasPrefix(line, "|"), strings.HasPrefix(line, "#"), indented && (hang == "" || strings.HasPrefix(line, "    ")):
+			end()
+			b.WriteString(line + "\n")
+			continue
+		case !indented && hang != "":
+			end()
+		}
+		for word := range strings.FieldsSeq(line) {
+			switch long := utf8.RuneCountInString(word); {
+			case column == 0:
+				b.WriteString(word)
+				column = long
+			case column+1+long > columns:
+				b.WriteString("\n" + hang + word)
+				column = len(hang) + long
+			default:
+				b.WriteString(" " + word)
+				column += 1 + long
+			}
+		}
+	}
+	return b.String()
+}
 
 // printUsage prints how a command is used, as cobra does, and its exit statuses. A template would say the same in
 // fewer lines, but with package text/template the linker keeps every exported method of the program.
@@ -64,6 +120,6 @@ func printCommands(w io.Writer, title string, c *cobra.Command, shown func(*cobr
 
 func printFlags(w io.Writer, title string, flags *pflag.FlagSet) {
 	if flags.HasAvailableFlags() {
-		fmt.Fprintf(w, "\n%s\n%s\n", title, strings.TrimRight(flags.FlagUsages(), "\n"))
+		fmt.Fprintf(w, "\n%s\n%s\n", title, strings.TrimRight(flags.FlagUsagesWrapped(columns), "\n"))
 	}
 }

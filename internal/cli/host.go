@@ -62,7 +62,7 @@ then its task may be worked on twice. A machine that fires again is back.`,
 			return a.hostGone(cmd.Context(), args[0], cmp.Or(reason, "by "+a.user()), dryRun)
 		},
 	}
-	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for other people")
+	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for other people")
 	addDryRun(cmd, &dryRun)
 	return cmd
 }

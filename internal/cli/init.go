@@ -63,8 +63,8 @@ files, and the schema that editors check stint.toml by, are brought up to date.`
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.fleet, "fleet", "", "the fleet's name (default: made from the folder's)")
-	f.StringVar(&o.store, "store", "", "where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
+	f.StringVar(&o.fleet, "fleet", "", "the `NAME` of the fleet (default: made from the folder's)")
+	f.StringVar(&o.store, "store", "", "the `STORE` where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
 	addDryRun(cmd, &o.dryRun)

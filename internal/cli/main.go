@@ -211,6 +211,7 @@ the agent and records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetHelpFunc(printHelp)
 	root.SetUsageFunc(printUsage)
 	asked := root.Flags().BoolP("version", "v", false, "version for stint")
 	root.Args = func(c *cobra.Command, args []string) error {
@@ -227,7 +228,7 @@ the agent and records the result.`,
 		return help(c, args)
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the\nnearest stint.toml upward, else\n$XDG_CONFIG_HOME/stint/stint.toml)")
+	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
 	flags.BoolVar(&a.json, "json", a.json, "print JSON")
 	root.AddGroup(
 		&cobra.Group{ID: groupCore, Title: "Core commands:"},

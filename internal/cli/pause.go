@@ -38,8 +38,8 @@ sessions that are waiting are held back, too. Pausing again replaces the pause.`
 			return a.runPause(cmd.Context(), args, o)
 		},
 	}
-	cmd.Flags().Var(&o.length, "for", "end the pause after this `duration`, such as 90m, 24h or 7d (default: when it is resumed)")
-	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `text` for other people")
+	cmd.Flags().Var(&o.length, "for", "end the pause after this `DURATION`, such as 90m, 24h or 7d (default: when it is resumed)")
+	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `TEXT` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }

@@ -48,9 +48,9 @@ said before. What the file may not say is refused. "stint help agents" says what
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&r.Outcome), "outcome", "", "productive, noop, nothing, failed or quota")
-	f.Float64Var(&value, "grade", 0, "your own grade, 0 to 1")
-	f.StringVar(&r.Reason, "reason", "", "one sentence for people")
+	f.StringVar((*string)(&r.Outcome), "outcome", "", "the `OUTCOME`: productive, noop, nothing, failed or quota")
+	f.Float64Var(&value, "grade", 0, "your own grade, a `NUMBER` from 0 to 1")
+	f.StringVar(&r.Reason, "reason", "", "why: a line of `TEXT` for people")
 	f.Var(textFlag(&state), "task-state", "the state in which you leave the task")
 	return cmd
 }

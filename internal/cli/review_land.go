@@ -60,7 +60,7 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 			})
 		},
 	}
-	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `text` for the next session at the task")
+	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for the next session at the task")
 	return cmd
 }
 

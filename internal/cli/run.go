@@ -52,9 +52,9 @@ stored, not returned.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.run, "run", "", "the `ID` of a run that a fire planned")
-	f.StringVar(&o.category, "category", "", "the category to work in")
-	f.StringVar(&o.task, "task", "", "the task to work on (default: the best one)")
-	f.StringVar(&o.agent, "agent", "", "the agent to run (default: the category's first)")
+	f.StringVar(&o.category, "category", "", "the `CATEGORY` to work in")
+	f.StringVar(&o.task, "task", "", "the `TASK` to work on (default: the best one)")
+	f.StringVar(&o.agent, "agent", "", "the `AGENT` to run (default: the category's first)")
 	cmd.MarkFlagsOneRequired("run", "category")
 	addDryRun(cmd, &o.dryRun)
 	for _, byHand := range []string{"category", "task", "agent", "dry-run"} {

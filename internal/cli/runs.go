@@ -40,7 +40,7 @@ page, give --before the last run of this one.`,
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
-	f.StringVar(&o.category, "category", "", "those of one category")
+	f.StringVar(&o.category, "category", "", "those of one `CATEGORY`")
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
 	f.StringVar(&o.host, "host", "", "those on one `MACHINE`, see stint host list")

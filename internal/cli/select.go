@@ -52,7 +52,7 @@ Nothing is written. The same store, clock and seed give the same ranking.`,
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.workers), "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
 	f.StringVar(&o.pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
-	f.StringVar(&o.category, "category", "", "rank this category alone, allowed for fires or not")
+	f.StringVar(&o.category, "category", "", "rank this `CATEGORY` alone, allowed for fires or not")
 	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, and why it is in or out")
 	return cmd

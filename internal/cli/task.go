@@ -83,8 +83,8 @@ func newTaskList(a *app) *cobra.Command {
 			return a.taskList(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().StringVar(&o.category, "category", "", "those of one category")
-	cmd.Flags().StringVar(&o.state, "state", "", "those in one state")
+	cmd.Flags().StringVar(&o.category, "category", "", "those of one `CATEGORY`")
+	cmd.Flags().StringVar(&o.state, "state", "", "those in one `STATE`")
 	cmd.Flags().BoolVar(&o.all, "all", false, "done, cancelled and expired ones too")
 	return cmd
 }

@@ -32,16 +32,16 @@ func newTaskAdd(a *app) *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.ID, "id", "", "the task's id and file name (default: made from the title)")
-	f.StringVar(&o.Category, "category", "", "default: by the tags, else tasks.default_category of the config")
-	f.StringVar(&o.Priority, "priority", "", "urgent, high, medium or low (default medium)")
-	f.StringVar(&o.State, "state", string(fleet.StateTodo), "the state to begin in")
-	f.StringVar(&o.Body, "body", "", "text below the title, - for standard input")
-	f.StringVar(&o.NextAction, "next-action", "", "what to do first")
-	f.StringVar(&o.DoneWhen, "done-when", "", "when it counts as done")
-	f.StringVar(&o.Wait, "wait", "", "not before this date, YYYY-MM-DD")
-	f.StringArrayVar(&o.Tags, "tag", nil, "a tag; may be given more than once")
-	f.StringArrayVar(&o.Requires, "requires", nil, "a task or URL that must be settled first; may be given more than once")
+	f.StringVar(&o.ID, "id", "", "the `ID`, which is the file's name, too (default: made from the title)")
+	f.StringVar(&o.Category, "category", "", "the `CATEGORY` (default: by the tags, else tasks.default_category of the config)")
+	f.StringVar(&o.Priority, "priority", "", "the `PRIORITY`: urgent, high, medium or low (default medium)")
+	f.StringVar(&o.State, "state", string(fleet.StateTodo), "the `STATE` to begin in")
+	f.StringVar(&o.Body, "body", "", "`TEXT` below the title, - for standard input")
+	f.StringVar(&o.NextAction, "next-action", "", "what to do first: a line of `TEXT`")
+	f.StringVar(&o.DoneWhen, "done-when", "", "when it counts as done: a line of `TEXT`")
+	f.StringVar(&o.Wait, "wait", "", "not before this `DATE`, YYYY-MM-DD")
+	f.StringArrayVar(&o.Tags, "tag", nil, "a `TAG`; may be given more than once")
+	f.StringArrayVar(&o.Requires, "requires", nil, "a `TASK` or URL that must be settled first; may be given more than once")
 	addDryRun(cmd, &dryRun)
 	return cmd
 }
