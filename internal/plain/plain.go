@@ -131,11 +131,9 @@ func Plural(n int, noun string) string {
 
 // Invalid is the place of the first byte that is not UTF-8, or -1.
 func Invalid[T ~string | ~[]byte](data T) int {
-	if utf8.ValidString(string(data)) {
-		return -1
-	}
-	for at, r := range string(data) {
-		if _, size := utf8.DecodeRuneInString(string(data[at:])); r == utf8.RuneError && size == 1 {
+	text := string(data)
+	for at, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[at:], string(utf8.RuneError)) {
 			return at
 		}
 	}

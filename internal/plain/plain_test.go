@@ -1,6 +1,7 @@
 package plain_test
 
 import (
+	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -73,6 +74,15 @@ func TestPlaces(t *testing.T) {
 	}
 	if at := plain.Invalid(strings.Repeat("\ufffd", 3)); at != -1 {
 		t.Errorf("valid text is invalid at %d", at)
+	}
+}
+
+// TestInvalidIsLinear copies a long text once: a file of a megabyte whose last byte is wrong took minutes, and any session
+// can leave one among the tasks.
+func TestInvalidIsLinear(t *testing.T) {
+	data := append(bytes.Repeat([]byte("x"), 10_000), 0xff)
+	if copies := testing.AllocsPerRun(1, func() { plain.Invalid(data) }); copies > 1 {
+		t.Errorf("%v allocations for one text", copies)
 	}
 }
 
