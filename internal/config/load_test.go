@@ -547,7 +547,7 @@ func checkUnit(name string, value any) error {
 func TestLoadRefusesFiles(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	huge := write(t, "#"+strings.Repeat("x", 1<<20))
+	huge := write(t, "#"+strings.Repeat("x", 256<<10))
 	pipe := filepath.Join(folder, "pipe")
 	must.Do(t, syscall.Mkfifo(pipe, 0o600))
 	none := filepath.Join(folder, "none.toml")
@@ -557,7 +557,7 @@ func TestLoadRefusesFiles(t *testing.T) {
 		{"none", none, "read config: stat " + none + ": no such file or directory", "write one with: stint init"},
 		{"folder", folder, "read config: " + folder + " is a folder", "name the file: " + folder + "/stint.toml"},
 		{"pipe", pipe, "read config: " + pipe + " is not a regular file", "name a file: it is read more than once"},
-		{"huge", huge, "read config: " + huge + " has more than 1048576 bytes", "name a stint.toml"},
+		{"huge", huge, "read config: " + huge + " has more than 262144 bytes", "name a stint.toml"},
 		{"loop", loop, "read config: stat " + loop + ": too many levels of symbolic links", "check the permissions of the folders above it"},
 		{"disk", "/proc/self/mem", "read config: read /proc/self/mem: input/output error", "see for yourself: cat /proc/self/mem"},
 	} {

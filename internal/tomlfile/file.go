@@ -55,9 +55,10 @@ func Load(path string, k Kind) (*File, error) {
 	return Parse(path, data, k)
 }
 
-// maxBytes is far more than any file written by hand; a log or a disk image named by
-// mistake is not read into memory.
-const maxBytes = 1 << 20
+// maxBytes is more than a file of hundreds of categories has; a log or a disk image named by mistake is not read into
+// memory. The decoder compares each key of a table with all others: one table of a megabyte takes 20 seconds, and a session
+// may write the file that a fire reads.
+const maxBytes = 256 << 10
 
 func read(path string, k Kind) ([]byte, error) {
 	refuse := func(hint, format string, args ...any) ([]byte, error) {
