@@ -18,7 +18,11 @@ func (m Models) Total() (sum Tokens) {
 	return sum
 }
 
-// Add counts tokens in for a model, which may have no name. The map is made at the first.
+// mostModels is far more than a session and its helpers use: a log that names thousands is no record of a session.
+const mostModels = 32
+
+// Add counts tokens in for a model, which may have no name. The map is made at the first. Further models than
+// [mostModels] have none.
 func (m *Models) Add(model string, t Tokens) {
 	if t.Total() == 0 {
 		return
@@ -26,6 +30,9 @@ func (m *Models) Add(model string, t Tokens) {
 	model = brief(model)
 	if *m == nil {
 		*m = Models{}
+	}
+	if _, known := (*m)[model]; !known && len(*m) >= mostModels {
+		model = ""
 	}
 	t.add((*m)[model])
 	(*m)[model] = t

@@ -2,6 +2,7 @@ package transcript_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -106,5 +107,19 @@ func TestHelperGlob(t *testing.T) {
 		if got := transcript.HelperGlob(tt.format, tt.file); got != tt.want {
 			t.Errorf("%s, %s: got %q, want %q", tt.format, tt.file, got, tt.want)
 		}
+	}
+}
+
+// TestManyModels loses no token of a log that names a new model with each answer, and keeps few of the names: they are
+// stored with the run.
+func TestManyModels(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&log, `{"type":"assistant","message":{"id":"a%d","model":"m%[1]d","usage":{"input_tokens":1,"output_tokens":2}}}`+"\n", i)
+	}
+	got := must.Get(transcript.ReadUsage(transcript.Claude, strings.NewReader(log.String())))(t)
+	if want := (transcript.Tokens{Input: 1000, Output: 2000}); got.Total() != want || len(got) > 40 {
+		t.Errorf("got %v of %d models, want %v of some", got.Total(), len(got), want)
 	}
 }
