@@ -204,22 +204,29 @@ func shorten(path []string) string {
 	return strings.Join(path, " → ")
 }
 
+// mostSought is how many tasks are looked at for a shortest cycle. Each of thousands on one cycle looks for it.
+const mostSought = 500
+
 // cycle returns the ids on a shortest cycle of unsettled requirements through t, first
-// and last the same, or nil.
+// and last the same, or nil. Of one that is far too long to be read, it is a beginning.
 func (g graph) cycle(t *fleet.Task) []string {
 	start := string(t.ID)
 	knot, found := g.knots[start]
 	if !found {
 		return nil
 	}
-	from := map[string]string{} // breadth first, within the knot
+	from, first := map[string]string{}, "" // breadth first, within the knot
 	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
 		for _, need := range g.needs[queue[0]] {
 			if need == start {
 				return way(from, start, queue[0])
 			}
+			if len(from) == mostSought {
+				return []string{start, first, "…", start}
+			}
 			if _, seen := from[need]; !seen && g.knots[need] == knot {
 				from[need] = queue[0]
+				first = cmp.Or(first, need)
 				queue = append(queue, need)
 			}
 		}

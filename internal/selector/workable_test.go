@@ -277,6 +277,22 @@ func TestWaitersEndAtAHundred(t *testing.T) {
 	}
 }
 
+// TestLongCycle names the beginning of a cycle of thousands of tasks, each of which looks for it: to find all of it took a
+// fire 20 seconds.
+func TestLongCycle(t *testing.T) {
+	t.Parallel()
+	const n = 5000
+	var tasks []fleet.Task
+	for i := range n {
+		tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprintf("t%d", i)), requires(fmt.Sprintf("t%d", (i+1)%n))))
+	}
+	g := newGraph(tasks)
+	for i, looked := range map[int]string{0: "t0 → t1 → … → t0", n - 1: "t4999 → t0 → … → t4999"} {
+		want := []Obstacle{{Kind: fleet.HinderedByNeed, Reason: "requires itself: " + looked, On: fmt.Sprintf("t%d", (i+1)%n)}}
+		must.Equal(t, "obstacles", g.obstacles(&tasks[i], noon()), want)
+	}
+}
+
 func TestPick(t *testing.T) {
 	t.Parallel()
 	tasks := []fleet.Task{
