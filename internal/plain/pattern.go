@@ -2,11 +2,16 @@ package plain
 
 import (
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
+
+// The most that a pattern may have of braces and, in them, of commas. Each group multiplies what is compared: forty groups
+// of two are 10¹² names.
+const mostBraces, mostCommas = 4, 16
 
 // CheckPattern says what is wrong with a pattern of files, which are named from the top of a
 // repository: * stands for any part of one name, ** for any folders, ? for one character,
@@ -19,6 +24,8 @@ func CheckPattern(pattern string) error {
 		return errors.New(strconv.Quote(pattern) + ": files are named from the top of the repository, such as db/migrations/**")
 	case !doublestar.ValidatePattern(pattern):
 		return errors.New(strconv.Quote(pattern) + " is no pattern: it has a bracket, a brace or a backslash that does not end")
+	case strings.Count(pattern, "{") > mostBraces || strings.Contains(pattern, "{") && strings.Count(pattern, ",") > mostCommas:
+		return fmt.Errorf("%q has more than %d groups in braces, or %d commas: write several patterns", pattern, mostBraces, mostCommas)
 	}
 	return nil
 }

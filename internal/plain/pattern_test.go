@@ -50,6 +50,12 @@ func TestCheckPattern(t *testing.T) {
 		"a[b":    "no pattern",
 		`a\`:     "no pattern",
 		"{a,b":   "no pattern",
+
+		strings.Repeat("{a,b}", 4):                 "",
+		strings.Repeat("{a,a}", 40) + "b":          "groups in braces",
+		"{" + strings.Repeat("a,", 17) + "b}":      "groups in braces",
+		strings.Repeat(",", 17):                    "",
+		"{{a,b},{" + strings.Repeat("c", 9) + "}}": "",
 	} {
 		err := plain.CheckPattern(pattern)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
