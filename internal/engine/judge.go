@@ -48,7 +48,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	if work.Known {
 		e.Changes = &grade.Changes{
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
-			Insertions: work.Insertions, Deletions: work.Deletions,
+			Insertions: work.Insertions, Deletions: work.Deletions, Cut: work.Cut,
 		}
 	}
 	var readErr error

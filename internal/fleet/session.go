@@ -107,6 +107,7 @@ type Work struct {
 	Tests      int // of the files
 	Insertions int // lines
 	Deletions  int
+	Cut        bool // there are more files and lines than were counted
 }
 
 // End is how an agent's process ended.

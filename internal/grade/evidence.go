@@ -115,6 +115,9 @@ func found(e Evidence) string {
 		reason += " without a change that is left"
 	default:
 		reason += " in " + plain.Plural(e.Changes.Files, "file")
+		if e.Changes.Cut {
+			reason += " or more"
+		}
 	}
 	if c := e.Check; c != nil && c.Fault == "" && c.Failure == "" {
 		reason += ", the check passes"

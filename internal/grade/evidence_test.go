@@ -214,6 +214,12 @@ func TestJudgeByEvidence(t *testing.T) {
 		terms  map[string]float64
 	}{
 		{
+			"too much to be counted",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 2000, Insertions: 9000, Cut: true}},
+			fleet.Productive, value(0.58), "1 commit in 2000 files or more",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.08},
+		},
+		{
 			"all is well",
 			Evidence{Commits: 2, Changes: &Changes{Commits: 2, Files: 5, Tests: 2, Insertions: 30, Deletions: 12}, Transcript: &Transcript{Success: good, ToolCalls: 40}},
 			fleet.Productive, value(0.71), "2 commits in 5 files, the agent reports success",

@@ -41,6 +41,7 @@ type Changes struct {
 	Tests      int // of the files
 	Insertions int
 	Deletions  int
+	Cut        bool // there are more files and lines than were counted
 }
 
 // Transcript is what an agent's own output says of its session.

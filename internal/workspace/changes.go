@@ -21,7 +21,8 @@ type Changes struct {
 	Tests      int      // of the files, those that are tests by their names
 	Insertions int      // lines
 	Deletions  int
-	Unknown    int // commits that the run made and that nobody can name
+	Cut        bool // there are more files and lines than were counted
+	Unknown    int  // commits that the run made and that nobody can name
 }
 
 // Changes finds the commits that a run made, wherever in the clone, and what is left of
@@ -113,9 +114,11 @@ func (g git) addWork(ctx context.Context, all *Changes, net net, commands []comm
 		return err
 	}
 	for _, s := range joined(steps) {
-		if err := g.addNet(ctx, net, s); err != nil {
+		cut, err := g.addNet(ctx, net, s)
+		if err != nil {
 			return fmt.Errorf("see what commit %s changed: %w", s.to, err)
 		}
+		all.Cut = all.Cut || cut
 	}
 	return nil
 }

@@ -218,6 +218,23 @@ func TestChangesInAWorktree(t *testing.T) {
 	}
 }
 
+// TestChangesTooLarge says of a change that is not read to its end that there is more of it.
+func TestChangesTooLarge(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	mine := clone.as(own)
+	mine.add("a", "a\n")
+	if c := must.Get(clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own)))(t); c.Cut {
+		t.Error("a small change is said to be cut")
+	}
+	mine.add("b", strings.Repeat("b\n", mostPatch/2))
+	mine.add("c", "c\n")
+	c := must.Get(clone.clone().Changes(t.Context(), Folder(clone.dir), clone.files(own)))(t)
+	if c.Insertions == 0 || c.Insertions > mostPatch || !c.Cut {
+		t.Errorf("%d lines, cut %v, want some, cut", c.Insertions, c.Cut)
+	}
+}
+
 func TestChangesThatNobodyCanTell(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)

@@ -108,7 +108,7 @@ func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.B
 	if _, there, err := p.revision(ctx, base+"^{commit}"); err != nil || !there {
 		return f, false, err
 	}
-	work, err := p.between(ctx, base, b.Tip)
+	work, _, err := p.between(ctx, base, b.Tip)
 	if err != nil {
 		return f, false, err
 	}
@@ -126,7 +126,7 @@ func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.B
 		return f, false, nil
 	}
 	slices.Sort(files)
-	later, err := p.between(ctx, b.Tip, p.target, files...)
+	later, _, err := p.between(ctx, b.Tip, p.target, files...)
 	if err != nil {
 		return f, false, err
 	}

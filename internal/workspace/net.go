@@ -81,7 +81,7 @@ func sum(lines map[string]int) (total int, marked bool) {
 	return total, marked
 }
 
-// mostPatch is how much of a change is read: many times what counts.
+// mostPatch is how much of a change is read: many times what counts for a grade.
 const mostPatch = 4 << 20
 
 // addNet adds what one step changed. The repository's word on how to show its files is not
@@ -89,7 +89,7 @@ const mostPatch = 4 << 20
 //
 // A merge adds only the files in which it differs from each of its parents, whose conflicts
 // were solved in it: others did the rest.
-func (g git) addNet(ctx context.Context, n net, s step) error {
+func (g git) addNet(ctx context.Context, n net, s step) (cut bool, err error) {
 	if s.merge {
 		files, err := g.names(ctx, "diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", s.to)
 		step := net{}
@@ -98,21 +98,21 @@ func (g git) addNet(ctx context.Context, n net, s step) error {
 			step[file].inserted[mark(s.to)] = 1
 		}
 		n.add(step)
-		return err
+		return false, err
 	}
-	step, err := g.between(ctx, s.from, s.to)
+	step, cut, err := g.between(ctx, s.from, s.to)
 	n.add(step)
-	return err
+	return cut, err
 }
 
-// between is what differs from one commit to another, in these files or in all.
-func (g git) between(ctx context.Context, from, to string, files ...string) (net, error) {
+// between is what differs from one commit to another, in these files or in all; cut: there is more than [mostPatch].
+func (g git) between(ctx context.Context, from, to string, files ...string) (n net, cut bool, err error) {
 	args := []string{
 		"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree", "-r", "--patch", "--unified=0", "--ignore-submodules=dirty", "--full-index",
 		"--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", from, to, "--",
 	}
-	patch, _, err := g.head(ctx, mostPatch, append(args, files...)...)
-	return parsePatch(patch), err
+	patch, cut, err := g.head(ctx, mostPatch, append(args, files...)...)
+	return parsePatch(patch), cut, err
 }
 
 // parsePatch reads what git prints of a change: for each file a header, then its lines.

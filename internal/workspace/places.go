@@ -79,7 +79,7 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 	return fleet.Work{
 		Commits: commits, Revisions: left[max(0, len(left)-fleet.MostCommits):], Branch: changes.Branch,
 		Known: err == nil && changes.Unknown == 0, Standing: len(left), Files: changes.Files, Tests: changes.Tests,
-		Insertions: changes.Insertions, Deletions: changes.Deletions,
+		Insertions: changes.Insertions, Deletions: changes.Deletions, Cut: changes.Cut,
 	}, err
 }
 
