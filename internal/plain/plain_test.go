@@ -79,6 +79,8 @@ func TestPlaces(t *testing.T) {
 
 // TestInvalidIsLinear copies a long text once: a file of a megabyte whose last byte is wrong took minutes, and any session
 // can leave one among the tasks.
+//
+//nolint:paralleltest // allocations are counted for the whole process
 func TestInvalidIsLinear(t *testing.T) {
 	data := append(bytes.Repeat([]byte("x"), 10_000), 0xff)
 	if copies := testing.AllocsPerRun(1, func() { plain.Invalid(data) }); copies > 1 {

@@ -208,7 +208,7 @@ func shorten(path []string) string {
 const mostSought = 500
 
 // cycle returns the ids on a shortest cycle of unsettled requirements through t, first
-// and last the same, or nil. Of one that is far too long to be read, it is a beginning.
+// and last the same, or nil. A cycle that is far too long to be read is cut after its first step.
 func (g graph) cycle(t *fleet.Task) []string {
 	start := string(t.ID)
 	knot, found := g.knots[start]
