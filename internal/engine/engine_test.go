@@ -206,6 +206,10 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 	return fleet.Work{}, nil
 }
 
+func (noRepo) Gather(_ context.Context, _ fleet.RunID, _ fleet.Site, made []string) ([]string, error) {
+	return made, nil
+}
+
 func (noRepo) Diff(context.Context, []string, int) (string, bool, error) { return "", false, nil }
 
 func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err error) {

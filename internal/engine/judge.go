@@ -81,6 +81,14 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 	if err != nil {
 		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
 	}
+	if w.run.Branch != "" && len(work.Revisions) > 0 {
+		held, err := w.Repo.Gather(ctx, w.run.ID, fleet.Site{Dir: spec.Dir, Branch: w.run.Branch}, work.Revisions)
+		if err != nil {
+			w.Log.WarnContext(ctx, "work is not on the run's branch", w.attrs(slog.Any("err", err))...)
+		} else {
+			work.Revisions = held
+		}
+	}
 	w.run.Commits = work.Revisions
 	return work, err
 }

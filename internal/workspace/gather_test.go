@@ -1,0 +1,83 @@
+package workspace
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stint/internal/fleet"
+	"stint/internal/must"
+)
+
+// TestGather has sessions commit beside the branch of their worktree, as agents do that make a branch for each task: all of
+// it is on the run's branch in the end, and the folder, too. What is nobody's but the session's own repository is not.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		session func(w gitter)
+		held    []string // the subjects of the commits that the branch has
+		at      string   // where the folder is in the end; empty: on its branch
+		apart   bool
+	}{
+		"as it should be":        {session: func(w gitter) { w.add("c", "c\n") }, held: []string{"c"}},
+		"a branch":               {session: func(w gitter) { w.git("switch", "-q", "-c", "fix"); w.add("c", "c\n"); w.add("d", "d\n") }, held: []string{"c", "d"}},
+		"no branch":              {session: func(w gitter) { w.git("switch", "-q", "--detach"); w.add("c", "c\n") }, held: []string{"c"}},
+		"its own, then a branch": {session: func(w gitter) { w.add("c", "c\n"); w.git("switch", "-q", "-c", "fix"); w.add("d", "d\n") }, held: []string{"c", "d"}},
+		"with changes left":      {session: func(w gitter) { w.git("switch", "-q", "-c", "fix"); w.add("c", "c\n"); w.write("c", "more\n") }, held: []string{"c"}},
+		"a branch, and back":     {session: func(w gitter) { w.git("switch", "-q", "-c", "fix"); w.add("c", "c\n"); w.git("switch", "-q", "-") }, held: []string{"c"}},
+		"another name":           {session: func(w gitter) { w.git("branch", "-q", "-m", "fix"); w.add("c", "c\n") }, held: []string{"c"}},
+		"a branch, and elsewhere": {session: func(w gitter) {
+			w.git("switch", "-q", "-c", "fix")
+			w.add("c", "c\n")
+			w.git("switch", "-q", "--detach", "HEAD~")
+		}, held: []string{"c"}, at: "HEAD"},
+		"two branches": {session: func(w gitter) {
+			w.git("switch", "-q", "-c", "fix")
+			w.add("c", "c\n")
+			w.git("switch", "-q", "-")
+			w.add("d", "d\n")
+			w.git("switch", "-q", "fix")
+			w.add("e", "e\n")
+		}, held: []string{"d"}, at: "fix", apart: true},
+		"a repository of its own": {session: func(w gitter) {
+			w.git("init", "-q", "nest")
+			nest := w.at(filepath.Join(w.dir, "nest")).as(own)
+			nest.git("config", "user.name", "n")
+			nest.git("config", "user.email", "n@example.org")
+			nest.add("c", "c\n")
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			c := clone.clone()
+			w := must.Get(c.Open(t.Context(), own, filepath.Join(t.TempDir(), string(own)), FromHead))(t)
+			tree := clone.at(w.Dir).as(own)
+			start := clone.git("rev-parse", "HEAD")
+			test.session(tree)
+			made := must.Get(c.Changes(t.Context(), Folder(w.Dir), clone.files(own)))(t).Commits
+			if len(made) == 0 {
+				t.Fatal("the session made no commit")
+			}
+			held, err := c.Gather(t.Context(), own, fleet.Site{Dir: w.Dir, Branch: w.Branch}, made)
+			if test.apart != (err != nil) {
+				t.Errorf("error %v", err)
+			}
+			subjects := strings.Fields(clone.git("log", "--reverse", "--format=%s", start+".."+w.Branch))
+			must.Equal(t, "on the branch", subjects, append([]string{}, test.held...))
+			if !test.apart && len(held) != len(test.held) {
+				t.Errorf("%v are said to be there", held)
+			}
+			want := test.at
+			if want == "" {
+				want = w.Branch
+			}
+			if at := tree.git("rev-parse", "--abbrev-ref", "HEAD"); at != want {
+				t.Errorf("the folder is on %s, want %s", at, want)
+			}
+			if name == "with changes left" {
+				must.Equal(t, "status", tree.git("status", "--porcelain"), "M c")
+			}
+		})
+	}
+}
