@@ -6,12 +6,12 @@ import (
 	"context"
 	"os"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Nobody sets the variable: the linker keeps the driver of a server.
 func init() {
 	if server := os.Getenv("BARECLAIM_SERVER"); server != "" {
-		_, _ = pgx.Connect(context.Background(), server)
+		_, _ = pgconn.Connect(context.Background(), server)
 	}
 }

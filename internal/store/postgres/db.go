@@ -18,7 +18,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/bandit"
@@ -36,7 +35,8 @@ type DB struct {
 	table.Reader // of it
 
 	line   *line
-	schema string // of the fleet, quoted
+	schema string            // of the fleet, quoted
+	limits []table.Statement // of each transaction
 	steps  []table.Migration
 	now    func() time.Time
 	learn  bandit.Settings
@@ -64,16 +64,15 @@ type Options struct {
 // Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
 // first transaction.
 func Open(o Options) (*DB, error) {
-	config, err := pgx.ParseConfig(o.DSN)
+	config, err := pgconn.ParseConfig(o.DSN)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", translate(err))
 	}
-	config.DefaultQueryExecMode = pgx.QueryExecModeExec // one trip, and nothing is prepared
 	past := past{o.Memory, o.Pause, o.Host}
 	line := newLine(config, cmp.Or(o.Patience, patience))
 	past.guard(config)
 	d := &DB{
-		past: past, line: line, schema: schemaOf(o.Fleet), steps: table.Migrations(),
+		past: past, line: line, schema: schemaOf(o.Fleet), limits: limits(schemaOf(o.Fleet), line.most), steps: table.Migrations(),
 		now: o.Now, learn: o.Settings, dryRun: o.DryRun, self: o.Self,
 	}
 	d.Writer, d.Reader = book.Writer{Engine: d}, table.Reader{Source: d, Host: o.Host}
@@ -86,10 +85,23 @@ func (d *DB) Close() error { return d.line.close() }
 // Limits of a transaction: others wait for none that is stuck, and an administrator's
 // synchronous_commit = off does not reach claims. They end with the transaction. The server gives up
 // before patience does, for the error to say which limit it was; and it frees the row of a client
-// that vanished before those that wait for it give up. No statement is so long that to compile it pays.
-const limits = `select set_config('search_path', $1, true), set_config('idle_in_transaction_session_timeout', $2, true),
-set_config('lock_timeout', $3, true), set_config('statement_timeout', $4, true), set_config('synchronous_commit', 'on', true),
-set_config('jit', 'off', true)`
+// that vanished before those that wait for it give up. No statement is so long that to compile it pays. Fractions come
+// as they are.
+func limits(schema string, most time.Duration) (list []table.Statement) {
+	part := func(n, of int64) string { return strconv.FormatInt(max(1, most.Milliseconds()*n/of), 10) }
+	for _, limit := range []string{
+		"search_path = " + schema,
+		"idle_in_transaction_session_timeout = " + part(1, 3),
+		"lock_timeout = " + part(2, 3),
+		"statement_timeout = " + part(4, 5),
+		"synchronous_commit = on",
+		"jit = off",
+		"extra_float_digits = 1",
+	} {
+		list = append(list, table.Statement{SQL: "set local " + limit})
+	}
+	return list
+}
 
 // The clock is read after every lock: a row that was waited for may have expired meanwhile. The day
 // is kept for statements of the same trip.
@@ -168,7 +180,7 @@ const (
 // Change runs a write that book decides. If we die before the second trip nothing was written, if in
 // it all or nothing was: a write may be repeated by a caller who never heard its answer.
 func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
-	return d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) error {
+	return d.line.use(ctx, true, func(ctx context.Context, c *pgconn.PgConn) error {
 		var self fleet.Host                                            // to be taken down
 		if d.self != nil && !n.Renews && !n.Every && !d.known.Load() { // a copy finds an empty store
 			if h := d.self(); h.ID != "" && (n.Host == "" || n.Host == h.ID) {
@@ -227,7 +239,7 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 
 // commit writes what was decided. If we die after it and before the machine remembers it, the write is
 // not missed should the store lose it.
-func (d *DB) commit(ctx context.Context, c *pgx.Conn, n book.Need, m book.Meeting, p *book.Page) error {
+func (d *DB) commit(ctx context.Context, c *pgconn.PgConn, n book.Need, m book.Meeting, p *book.Page) error {
 	list := table.Save(p)
 	counts := len(list) > 0 && !n.Renews && m.Host != ""
 	var seen store.Seen
@@ -250,7 +262,7 @@ func isCode(err error, code string) bool {
 
 // Read reads rows as of one instant. It takes no lock.
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) error {
-	return d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
+	return d.line.use(ctx, false, func(ctx context.Context, c *pgconn.PgConn) error {
 		var now time.Time
 		m := d.past.meeting()
 		trip := append(d.begins("begin isolation level repeatable read read only"), d.past.asks(&m)...)
@@ -267,8 +279,7 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 
 // begins is how a transaction begins.
 func (d *DB) begins(how string) []table.Statement {
-	part := func(n, of int64) string { return strconv.FormatInt(max(1, d.line.most.Milliseconds()*n/of), 10) }
-	return []table.Statement{{SQL: how}, {SQL: limits, Args: []any{d.schema, part(1, 3), part(2, 3), part(4, 5)}}}
+	return append([]table.Statement{{SQL: how}}, d.limits...)
 }
 
 // clock reads the store's clock, and beside it this machine's, unless somebody gave the store another.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgservicefile"
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
 	"stint/internal/store/table"
@@ -57,22 +57,22 @@ current_setting('max_connections')::bigint,
 current_setting('fsync') = 'off', current_setting('full_page_writes') = 'off',
 (select count(*) from pg_stat_replication where sync_state in ('sync', 'quorum')),
 (select count(*) from pg_stat_replication where coalesce(sync_state, '') not in ('sync', 'quorum')),
-clock_timestamp()`
+floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
 // Condition asks the server of itself, for the doctor.
 func (d *DB) Condition(ctx context.Context) (s Condition, err error) {
-	err = d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
+	err = d.line.use(ctx, false, func(ctx context.Context, c *pgconn.PgConn) error {
 		return run(ctx, c, []table.Statement{{SQL: condition, Args: []any{d.schema}, Scan: func(row table.Scanner) error {
 			return row.Scan(&s.Version, &s.Standby, &s.Role, &s.Superuser, &s.Owner, &s.DeletesClaims, &s.Writes,
-				&s.Connections, &s.Busy, &s.NoSync, &s.NoFullPages, &s.Synchronous, &s.Late, &s.Now)
+				&s.Connections, &s.Busy, &s.NoSync, &s.NoFullPages, &s.Synchronous, &s.Late, table.When(&s.Now))
 		}}})
 	})
 	if err != nil {
 		return s, err
 	}
 	s.Known = len(d.steps)
-	err = d.line.use(ctx, false, func(ctx context.Context, c *pgx.Conn) error {
-		return c.QueryRow(ctx, "select schema, compat from "+d.schema+".fleet").Scan(&s.Schema, &s.Compat)
+	err = d.line.use(ctx, false, func(ctx context.Context, c *pgconn.PgConn) error {
+		return ask(ctx, c, "select schema, compat from "+d.schema+".fleet", nil, &s.Schema, &s.Compat)
 	})
 	switch {
 	case isCode(err, codeNoTable):

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -111,7 +112,7 @@ func TestSlow(t *testing.T) {
 	o := testOptions(t)
 	o.Patience = 5 * time.Second
 	d := mustOpen(t, o)
-	err := d.line.use(t.Context(), true, func(ctx context.Context, c *pgx.Conn) error {
+	err := d.line.use(t.Context(), true, func(ctx context.Context, c *pgconn.PgConn) error {
 		return run(ctx, c, append(d.begins("begin"), sleeps))
 	})
 	fails(t, err, "statement timeout", "works too long")

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -25,19 +24,19 @@ const (
 
 // line is a process's one connection, made when it is used and closed when it is not.
 type line struct {
-	config *pgx.ConnConfig
-	most   time.Duration  // how long a transaction is tried
-	free   chan *pgx.Conn // has nil or the connection; a transaction takes it out
+	config *pgconn.Config
+	most   time.Duration       // how long a transaction is tried
+	free   chan *pgconn.PgConn // has nil or the connection; a transaction takes it out
 	closes *time.Timer
 	closed atomic.Bool
 }
 
-func newLine(config *pgx.ConnConfig, most time.Duration) *line {
+func newLine(config *pgconn.Config, most time.Duration) *line {
 	config.ConnectTimeout = dialing
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = writable(len(config.Fallbacks) > 0)
 	}
-	l := &line{config: config, most: most, free: make(chan *pgx.Conn, 1)}
+	l := &line{config: config, most: most, free: make(chan *pgconn.PgConn, 1)}
 	l.closes = time.AfterFunc(idle, l.rest)
 	l.free <- nil
 	return l
@@ -57,7 +56,7 @@ func writable(several bool) pgconn.ValidateConnectFunc {
 
 // use runs a transaction on the connection, and again where a second try may go better, for as long
 // as patience lasts.
-func (l *line) use(ctx context.Context, writes bool, transact func(context.Context, *pgx.Conn) error) error {
+func (l *line) use(ctx context.Context, writes bool, transact func(context.Context, *pgconn.PgConn) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.most, silenceError{l.most})
 	defer cancel()
 	var last error // of the tries before
@@ -82,8 +81,8 @@ func (l *line) use(ctx context.Context, writes bool, transact func(context.Conte
 	}
 }
 
-func (l *line) once(ctx context.Context, transact func(context.Context, *pgx.Conn) error) (err error) {
-	var c *pgx.Conn
+func (l *line) once(ctx context.Context, transact func(context.Context, *pgconn.PgConn) error) (err error) {
+	var c *pgconn.PgConn
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -96,7 +95,7 @@ func (l *line) once(ctx context.Context, transact func(context.Context, *pgx.Con
 		}
 	}()
 	if c == nil {
-		if c, err = pgx.ConnectConfig(ctx, l.config); err != nil {
+		if c, err = pgconn.ConnectConfig(ctx, l.config); err != nil {
 			return err
 		}
 	}
@@ -111,20 +110,20 @@ func (l *line) once(ctx context.Context, transact func(context.Context, *pgx.Con
 
 // awaitEnd waits until a server knows that nobody waits for its answer any more. If the process ended before that, the
 // server would go on, with the fleet's row, for as long as a standby is away that it waits for.
-func awaitEnd(c *pgx.Conn) {
+func awaitEnd(c *pgconn.PgConn) {
 	select {
-	case <-c.PgConn().CleanupDone():
+	case <-c.CleanupDone():
 	case <-time.After(time.Second):
 	}
 }
 
 // keep is a connection that may serve once more, or nil. One that a failure left in a transaction is
 // closed, by which the server undoes it.
-func (l *line) keep(c *pgx.Conn) *pgx.Conn {
+func (l *line) keep(c *pgconn.PgConn) *pgconn.PgConn {
 	if c == nil || c.IsClosed() {
 		return nil
 	}
-	if c.PgConn().TxStatus() == 'I' {
+	if c.TxStatus() == 'I' {
 		return c
 	}
 	hangUp(c)
@@ -143,7 +142,7 @@ func (l *line) rest() {
 	}
 }
 
-func hangUp(c *pgx.Conn) {
+func hangUp(c *pgconn.PgConn) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.Close(ctx) // the server finds out

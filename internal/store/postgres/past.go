@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
@@ -83,7 +82,7 @@ func (p past) reads(m book.Meeting, page *book.Page) []table.Statement {
 
 // guard has a connection to a server that was deposed end at once where there are other addresses: the
 // next of them is tried.
-func (p past) guard(config *pgx.ConnConfig) {
+func (p past) guard(config *pgconn.Config) {
 	validate := config.ValidateConnect
 	if p.memory == nil || len(config.Fallbacks) == 0 {
 		return
@@ -98,12 +97,7 @@ func (p past) guard(config *pgx.ConnConfig) {
 		if m.Host == "" {
 			return nil
 		}
-		found := c.ExecParams(ctx, origin, nil, nil, nil, nil).Read()
-		if found.Err != nil {
-			return found.Err
-		}
-		m.Server.System = string(found.Rows[0][0])
-		if _, err := fmt.Sscan(string(found.Rows[0][1]), &m.Server.Timeline); err != nil {
+		if err := run(ctx, c, p.asks(&m)); err != nil {
 			return err
 		}
 		if m.Seen.Deposed(m.Server) {

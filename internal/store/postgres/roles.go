@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -62,19 +62,17 @@ from pg_class where relnamespace = to_regnamespace($1)), '')`
 const others = `select rolname::text, (select nspowner from pg_namespace where nspname = $1) is distinct from oid from pg_roles where rolname in ($1, $2)`
 
 // grant gives the fleet's roles that there are what they need. The step is empty if they had just that.
-func (d *DB) grant(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, lacks []string, err error) {
+func (d *DB) grant(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did Step, lacks []string, err error) {
 	exists := map[string]bool{}
 	grantee := map[string]bool{}
-	rows, err := tx.Query(ctx, others, Role(name), Reader(name))
-	if err != nil {
-		return Step{}, nil, err
-	}
-	var role string
-	var other bool
-	if _, err := pgx.ForEachRow(rows, []any{&role, &other}, func() error {
+	err = run(ctx, c, []table.Statement{{SQL: others, Args: []any{Role(name), Reader(name)}, Scan: func(row table.Scanner) error {
+		var role string
+		var other bool
+		err := row.Scan(&role, &other)
 		exists[role], grantee[role] = true, other
-		return nil
-	}); err != nil {
+		return err
+	}}})
+	if err != nil {
 		return Step{}, nil, err
 	}
 	for _, r := range []struct {
@@ -94,12 +92,12 @@ func (d *DB) grant(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, l
 	}
 	did.Name = "the rights of the fleet's roles"
 	var before, after string
-	err = tx.QueryRow(ctx, rights, d.schema).Scan(&before)
+	err = ask(ctx, c, rights, []any{d.schema}, &before)
 	if err == nil {
-		_, err = tx.Exec(ctx, did.SQL)
+		err = say(ctx, c, did.SQL)
 	}
 	if err == nil {
-		err = tx.QueryRow(ctx, rights, d.schema).Scan(&after)
+		err = ask(ctx, c, rights, []any{d.schema}, &after)
 	}
 	if err != nil {
 		return Step{}, nil, fmt.Errorf("grant: %w", err)

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/fleet"
@@ -17,7 +16,7 @@ import (
 // schemaOf is the schema of a fleet, quoted.
 func schemaOf(name fleet.Name) string { return quoted(Role(name)) }
 
-func quoted(name string) string { return pgx.Identifier{name}.Sanitize() }
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // The tables that are written most: with room in their pages a row moves to no other, and no index
 // has to follow.
@@ -49,16 +48,14 @@ func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 func (d *DB) migrate(ctx context.Context, name fleet.Name) (all Migrated, err error) {
 	for {
 		var did Migrated
-		err = d.line.use(ctx, true, func(ctx context.Context, c *pgx.Conn) (err error) {
-			tx, err := c.Begin(ctx)
-			if err != nil {
+		err = d.line.use(ctx, true, func(ctx context.Context, c *pgconn.PgConn) (err error) {
+			if err = say(ctx, c, "begin"); err != nil {
 				return err
 			}
-			defer func() { _ = tx.Rollback(ctx) }() // after a commit there is nothing to undo
-			if did, err = d.next(ctx, tx, name); err != nil || d.dryRun {
-				return err
+			if did, err = d.next(ctx, c, name); err != nil || d.dryRun {
+				return err // and the connection is closed, which undoes it
 			}
-			return tx.Commit(ctx)
+			return say(ctx, c, "commit")
 		})
 		if err != nil {
 			return all, err
@@ -71,9 +68,9 @@ func (d *DB) migrate(ctx context.Context, name fleet.Name) (all Migrated, err er
 }
 
 // next does what is to be done next, if anything; in a dry run all of it.
-func (d *DB) next(ctx context.Context, tx pgx.Tx, name fleet.Name) (m Migrated, err error) {
+func (d *DB) next(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (m Migrated, err error) {
 	for {
-		step, err := d.step(ctx, tx, name)
+		step, err := d.step(ctx, c, name)
 		if err != nil {
 			return Migrated{}, err
 		}
@@ -84,7 +81,7 @@ func (d *DB) next(ctx context.Context, tx pgx.Tx, name fleet.Name) (m Migrated, 
 			return m, nil
 		}
 	}
-	step, lacks, err := d.grant(ctx, tx, name)
+	step, lacks, err := d.grant(ctx, c, name)
 	if m.Lacks = lacks; step.SQL != "" {
 		m.Steps = append(m.Steps, step)
 	}
@@ -92,8 +89,8 @@ func (d *DB) next(ctx context.Context, tx pgx.Tx, name fleet.Name) (m Migrated, 
 }
 
 // step makes what is to be made next, if anything.
-func (d *DB) step(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, err error) {
-	have, err := d.version(ctx, tx)
+func (d *DB) step(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did Step, err error) {
+	have, err := d.version(ctx, c)
 	switch {
 	case err != nil:
 		return Step{}, err
@@ -104,7 +101,7 @@ func (d *DB) step(ctx context.Context, tx pgx.Tx, name fleet.Name) (did Step, er
 		return Step{}, nil
 	}
 	did = Step{d.steps[have].Name, d.text(name, have)}
-	if _, err := tx.Exec(ctx, did.SQL); atOnce(err) {
+	if err := say(ctx, c, did.SQL); atOnce(err) {
 		return Step{}, passed{err}
 	} else if err != nil {
 		return Step{}, fmt.Errorf("migrate with %s: %w", did.Name, err)
@@ -120,15 +117,16 @@ func atOnce(err error) bool {
 
 // version is the version of the schema, which nobody else changes or uses in this transaction; 0: there
 // is none. While this waits for the lock all others wait behind it: not for longer than this.
-func (d *DB) version(ctx context.Context, tx pgx.Tx) (have int, err error) {
+func (d *DB) version(ctx context.Context, c *pgconn.PgConn) (have int, err error) {
 	var there bool
-	if err := tx.QueryRow(ctx, "select to_regclass($1) is not null", d.schema+".fleet").Scan(&there); err != nil || !there {
+	if err := ask(ctx, c, "select to_regclass($1) is not null", []any{d.schema + ".fleet"}, &there); err != nil || !there {
 		return 0, err
 	}
-	if _, err := tx.Exec(ctx, "set local lock_timeout = '5s'; lock table "+d.schema+".fleet"); err != nil {
+	if err := say(ctx, c, "set local lock_timeout = '5s'; lock table "+d.schema+".fleet"); err != nil {
 		return 0, err
 	}
-	return have, tx.QueryRow(ctx, "select schema from "+d.schema+".fleet").Scan(&have)
+	err = ask(ctx, c, "select schema from "+d.schema+".fleet", nil, &have)
+	return have, err
 }
 
 // text is the SQL of the step that leads on from a version.
