@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"time"
 
 	"stint/internal/fleet"
@@ -57,8 +58,11 @@ func (p *Page) takeDown(h fleet.Host) error {
 			p.Boots.Put(b)
 		}
 	}
-	p.Hosts.Put(h)
-	p.hear(h.ID)
+	same := before
+	same.Ahead = h.Ahead
+	if heard := p.hear(h.ID); heard || !reflect.DeepEqual(same, h) {
+		p.Hosts.Put(h)
+	}
 	return nil
 }
 
@@ -73,12 +77,13 @@ func (p *Page) isCurrent(s fleet.Seat) error {
 		"on the copy, remove the file \"host\" from its state folder: it is another machine")
 }
 
-// hear notes that a machine was heard of.
-func (p *Page) hear(host string) {
+// hear notes that a machine was heard of, and reports whether that was news.
+func (p *Page) hear(host string) (news bool) {
 	last, _ := p.Heard.Get(Heard{Host: host})
-	if host != "" && (p.Now.Sub(last.At) >= heardEvery || last.At.After(p.Now)) {
+	if news = host != "" && (p.Now.Sub(last.At) >= heardEvery || last.At.After(p.Now)); news {
 		p.Heard.Put(Heard{host, p.Now})
 	}
+	return news
 }
 
 // tailsKept is how long the tails of logs are kept.

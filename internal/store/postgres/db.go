@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -103,12 +104,12 @@ func limits(schema string, most time.Duration) (list []table.Statement) {
 	return list
 }
 
-// The clock is read after every lock: a row that was waited for may have expired meanwhile. The day
-// is kept for statements of the same trip.
-const clock = `with read as (select coalesce($1::timestamptz, clock_timestamp()) as now)
-select floor(extract(epoch from now) * 1000)::bigint, set_config('stint.day', to_char(now at time zone 'UTC', 'YYYY-MM-DD'), true) from read`
-
-const today = "current_setting('stint.day')"
+// The clock is read after every lock: a row that was waited for may have expired meanwhile. The time, in seconds, is
+// kept for statements of the same trip that need its day.
+const (
+	clock = "select set_config('stint.now', extract(epoch from clock_timestamp())::text, true)"
+	today = "to_char(to_timestamp(current_setting('stint.now')::double precision) at time zone 'UTC', 'YYYY-MM-DD')"
+)
 
 // The row that every transaction reads first, and every write but a renewal locks.
 const (
@@ -284,18 +285,23 @@ func (d *DB) begins(how string) []table.Statement {
 
 // clock reads the store's clock, and beside it this machine's, unless somebody gave the store another.
 func (d *DB) clock(now, local *time.Time) table.Statement {
-	var injected any
+	s := table.Statement{SQL: clock}
 	if d.now != nil {
-		injected = d.now().UTC().Format(time.RFC3339Nano)
+		micros := d.now().UnixMicro()
+		s = table.Statement{SQL: "select set_config('stint.now', $1, true)", Args: []any{fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)}}
 	}
-	return table.Statement{SQL: clock, Args: []any{injected}, Scan: func(row table.Scanner) error {
-		var millis int64
-		var day string
-		err := row.Scan(&millis, &day)
-		*now = time.UnixMilli(millis).UTC()
-		if injected == nil && local != nil {
+	s.Scan = func(row table.Scanner) error {
+		var seconds string // with six places
+		err := row.Scan(&seconds)
+		if err != nil {
+			return err
+		}
+		micros, err := strconv.ParseInt(strings.Replace(seconds, ".", "", 1), 10, 64)
+		*now = time.UnixMilli(micros / 1000).UTC()
+		if d.now == nil && local != nil {
 			*local = time.Now() //nolint:forbidigo // it is compared with the server's at the same instant
 		}
 		return err
-	}}
+	}
+	return s
 }

@@ -57,9 +57,8 @@ func (p past) meeting() (m book.Meeting) {
 }
 
 // The name of a file of the log begins with the timeline on which it is written. A standby writes none.
-const origin = `select (select system_identifier::text from pg_control_system()),
-case when pg_is_in_recovery() then 0 else ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint end,
-current_setting('synchronous_standby_names') <> ''`
+const origin = `select system_identifier, case when pg_is_in_recovery() then '00000000' else pg_walfile_name(pg_current_wal_lsn()) end,
+current_setting('synchronous_standby_names') from pg_control_system()`
 
 // asks has the server say who it is, if this machine can compare that with anything.
 func (p past) asks(m *book.Meeting) []table.Statement {
@@ -67,7 +66,13 @@ func (p past) asks(m *book.Meeting) []table.Statement {
 		return nil
 	}
 	return []table.Statement{{SQL: origin, Scan: func(row table.Scanner) error {
-		return row.Scan(&m.Server.System, &m.Server.Timeline, &m.Server.Synchronous)
+		var file, standbys string
+		if err := row.Scan(&m.Server.System, &file, &standbys); err != nil {
+			return err
+		}
+		m.Server.Synchronous = standbys != ""
+		_, err := fmt.Sscanf(file, "%8x", &m.Server.Timeline)
+		return err
 	}}}
 }
 

@@ -3,9 +3,9 @@ package table
 import (
 	"embed"
 	"io/fs"
-	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 //go:embed migrations/*.sql
@@ -19,8 +19,6 @@ type Migration struct {
 	// raises it, in a release after the one that no longer needs what goes: "-- compat: N" in its file.
 	Compat int
 }
-
-var compat = regexp.MustCompile(`(?m)^-- compat: (\d+)$`)
 
 // Latest is the schema's version after all of its steps. Each command asks for it; reading the steps takes longer.
 func Latest() int {
@@ -46,8 +44,11 @@ func Migrations() []Migration {
 			panic(err) // it was compiled in
 		}
 		list[i] = Migration{Name: name, SQL: string(text)}
-		if m := compat.FindSubmatch(text); m != nil {
-			list[i].Compat, _ = strconv.Atoi(string(m[1])) // of digits
+		if _, compat, found := strings.Cut("\n"+list[i].SQL, "\n-- compat: "); found { // each command looks: a pattern takes 0.3 ms
+			compat, _, _ = strings.Cut(compat, "\n")
+			if list[i].Compat, err = strconv.Atoi(compat); err != nil {
+				panic(err) // as above
+			}
 		}
 	}
 	return list
