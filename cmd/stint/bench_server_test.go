@@ -100,11 +100,11 @@ func (f benchServer) admit(b *testing.B, statements ...string) {
 
 // The statements of a claim on a server, to be run without stint.
 const (
-	serverBegin = `begin; select set_config('search_path', 'stint_bench', true), set_config('idle_in_transaction_session_timeout', '5000', true),
-		set_config('lock_timeout', '10000', true), set_config('statement_timeout', '12000', true), set_config('synchronous_commit', 'on', true);
+	serverBegin = `begin; set local search_path = stint_bench; set local idle_in_transaction_session_timeout = 5000;
+		set local lock_timeout = 10000; set local statement_timeout = 12000; set local synchronous_commit = on;
 		select moved from fleet for update;
 		select key from claims where key = :key or holder = :holder and released_at is null order by key for update;
-		select floor(extract(epoch from clock_timestamp()) * 1000)::bigint;
+		select extract(epoch from clock_timestamp());
 		select key, holder, epoch, acquired_at, expires_at, renewals, note, released_at, ending, reason, attempt from claims where key = :key;`
 	serverGrant = `insert into claims (key, holder, epoch, acquired_at, expires_at, note)
 		values (:key, :holder, 1, :now, :expires, '')

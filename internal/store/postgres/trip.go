@@ -20,7 +20,7 @@ const longest = 1 << 20
 // are taken when all of them are here: a trip that is repeated after a failure gives none twice.
 func run(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
 	var (
-		sql   []byte
+		sql   = make([]byte, 0, 4<<10)
 		err   error
 		found = make([]rowset, 0, len(list))
 	)
@@ -44,6 +44,9 @@ func run(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
 		if s.Scan == nil {
 			continue
 		}
+		if s.Many != nil {
+			s.Many(found[i].len())
+		}
 		for r := range found[i].rows() {
 			if err := s.Scan(r); err != nil {
 				return err
@@ -63,7 +66,7 @@ func ask(ctx context.Context, c *pgconn.PgConn, sql string, args []any, into ...
 	return run(ctx, c, []table.Statement{{SQL: sql, Args: args, Scan: func(row table.Scanner) error { return row.Scan(into...) }}})
 }
 
-// appendStatement appends a statement with its values in their places.
+// appendStatement appends a statement with its values in their places. It has no other dollar signs.
 func appendStatement(sql []byte, s table.Statement) ([]byte, error) {
 	values, err := s.Values()
 	if err != nil {
@@ -124,7 +127,7 @@ type rowset struct {
 func answer(from *pgconn.ResultReader) rowset {
 	var (
 		found rowset
-		data  []byte
+		data  strings.Builder
 	)
 	for _, f := range from.FieldDescriptions() {
 		found.names, found.kinds = append(found.names, f.Name), append(found.kinds, f.DataTypeOID)
@@ -136,12 +139,15 @@ func answer(from *pgconn.ResultReader) rowset {
 				size = -1
 			}
 			found.sizes = append(found.sizes, size)
-			data = append(data, v...)
+			data.Write(v)
 		}
 	}
-	found.data = string(data)
+	found.data = data.String()
 	return found
 }
+
+// len is the number of its rows.
+func (s rowset) len() int { return len(s.sizes) / max(1, len(s.names)) }
 
 // rows are the rows of an answer, one after the other.
 func (s rowset) rows() func(yield func(row) bool) {

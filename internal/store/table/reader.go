@@ -62,11 +62,17 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, er
 // standing reads who holds what. Each run that has not ended is given to open.
 func standing(s *store.Standing, l store.Listing, now time.Time, open func(book.Run)) []Statement {
 	s.At = now
-	return append(ended(open, "where ended_at is null order by id"), listed(l, now, func(c book.Claim) { s.Claims = appended(s.Claims, c.Claim) })...)
+	runs := ended(open, "where ended_at is null order by id")
+	runs[len(runs)-1].Many = func(rows int) { s.Open = slices.Grow(s.Open, rows) }
+	claims := listed(l, now, func(c book.Claim) { s.Claims = appended(s.Claims, c.Claim) })
+	for i := range claims {
+		claims[i].Many = func(rows int) { s.Claims = slices.Grow(s.Claims, rows) }
+	}
+	return append(runs, claims...)
 }
 
-// appended grows a list by doubling it. Its rows are large, and many: "append" would copy each five
-// times.
+// appended grows a list by doubling it, where nobody knew how many come. Its rows are large, and many: "append" would
+// copy each five times.
 func appended[R any](list []R, r R) []R {
 	if len(list) == cap(list) {
 		list = slices.Grow(list, max(8, len(list)))

@@ -21,6 +21,7 @@ type Statement struct {
 	SQL  string
 	Args []any
 	Scan func(Scanner) error // takes each row; nil: there are none
+	Many func(rows int)      // if not nil: is called before them where their number is known
 }
 
 // Column is a column of a table and the place of its value, to be read into or written.
