@@ -55,8 +55,8 @@ func (d Desk) TakeForRun(ctx context.Context, t store.RunTake, agents []fleet.Te
 		if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
 			grant, c, err = d.Store.TakeForRun(ctx, t)
 		}
-		var refused fleet.RefusedError
-		if !errors.As(err, &refused) || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
+		refused, ok := errors.AsType[fleet.RefusedError](err)
+		if !ok || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
 			return grant, c, t.Agent, err
 		}
 		refusals = append(refusals, refused)

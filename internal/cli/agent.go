@@ -99,7 +99,7 @@ func (a *app) repairedPath(agent config.Agent, environment []string, dir string)
 		if err == nil {
 			return path
 		}
-		if wanting := (*command.InterpreterError)(nil); errors.As(err, &wanting) {
+		if wanting, ok := errors.AsType[*command.InterpreterError](err); ok {
 			name = wanting.Interpreter
 		}
 		found, err := command.LookPath(name, here)

@@ -109,8 +109,7 @@ func outcomeStatus(o fleet.Outcome, cause error) int {
 }
 
 func signalStatus(cause error) int {
-	var s signalled
-	if errors.As(cause, &s) && s.signal == syscall.SIGINT {
+	if s, ok := errors.AsType[signalled](cause); ok && s.signal == syscall.SIGINT {
 		return statusInterrupted
 	}
 	return statusTerminated

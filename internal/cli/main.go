@@ -347,8 +347,7 @@ func (r reported) Unwrap() error { return r.error }
 // finish reports an error, unless the command did, and gives the exit status.
 func (a *app) finish(err error) int {
 	status := exitStatus(err, a.cause)
-	var done reported
-	if err == nil || errors.As(err, &done) {
+	if _, done := errors.AsType[reported](err); err == nil || done {
 		return status
 	}
 	stderr := leveled(a.Stderr, levelOfStatus(status))

@@ -16,8 +16,8 @@ func (e *ExitError) Error() string { return fmt.Sprintf("exit status %d", e.Stat
 
 // waited is the error of a wait in words of this package.
 func waited(err error) error {
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
 		return err
 	}
 	if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {

@@ -53,10 +53,10 @@ func executable(path, dir string) (string, error) {
 
 // bare is the reason without the path, which the reader has.
 func bare(err error) error {
-	if wrapped := (*exec.Error)(nil); errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*exec.Error](err); ok {
 		err = wrapped.Err
 	}
-	if wrapped := (*fs.PathError)(nil); errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*fs.PathError](err); ok {
 		err = wrapped.Err
 	}
 	return err

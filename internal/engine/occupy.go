@@ -37,7 +37,7 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 		if err == nil && before == "" {
 			return lane, "", nil
 		}
-		if refused := (fleet.RefusedError{}); errors.As(err, &refused) { // the next lane may be that of a run that crashed
+		if refused, ok := errors.AsType[fleet.RefusedError](err); ok { // the next lane may be that of a run that crashed
 			if err := lane.Release(); err != nil {
 				return fleet.Lane{}, "", err
 			}

@@ -177,7 +177,7 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return v, false, err
 	}
 	denial, err := w.claim(ctx, category, task, seen, uses, agents)
-	if refused := (fleet.RefusedError{}); errors.As(err, &refused) {
+	if refused, ok := errors.AsType[fleet.RefusedError](err); ok {
 		if refused.Scope != "" {
 			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
 		}

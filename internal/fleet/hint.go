@@ -25,11 +25,8 @@ func WithHint(err error, hint string) error {
 
 // Hint is the advice that travels with err, or "".
 func Hint(err error) string {
-	var h hinted
-	if errors.As(err, &h) {
-		return h.hint
-	}
-	return ""
+	h, _ := errors.AsType[hinted](err)
+	return h.hint
 }
 
 // ShellWord writes a word of a command as a shell takes it, for a hint that is to be typed.

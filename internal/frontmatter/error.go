@@ -28,8 +28,7 @@ func NewError(path string, line int, format string, args ...any) *FileError {
 // Unreadable is the problem of a file or folder that the operating system does not
 // give out. It drops the path that the error repeats.
 func Unreadable(path string, err error, advice string) *FileError {
-	var withPath *fs.PathError
-	if errors.As(err, &withPath) {
+	if withPath, ok := errors.AsType[*fs.PathError](err); ok {
 		err = withPath.Err
 	}
 	return NewError(path, 0, "unreadable: %v: %s", err, advice)

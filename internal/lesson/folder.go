@@ -140,8 +140,7 @@ func (w *walk) take(path string, data []byte) {
 // report keeps a problem; the errors of this package and frontmatter about files are all of
 // that type.
 func (w *walk) report(err error) {
-	var bad *frontmatter.FileError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*frontmatter.FileError](err); ok {
 		w.problems = append(w.problems, bad.TaskProblem)
 	}
 }

@@ -247,7 +247,7 @@ func ask(ctx context.Context, argv []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = []string{}
 	answer, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && len(exit.Stderr) > 0 {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
 		err = errors.New(plain.Line(strings.TrimSpace(string(exit.Stderr))))
 	}
 	return answer, err

@@ -82,8 +82,7 @@ func (m *Manager) Forget(ctx context.Context, unit string) error {
 
 // unlessNamed is an error except for those that the manager gives one of these names.
 func unlessNamed(err error, names ...string) error {
-	var known dbus.Error
-	if errors.As(err, &known) && slices.Contains(names, known.Name) {
+	if known, ok := errors.AsType[dbus.Error](err); ok && slices.Contains(names, known.Name) {
 		return nil
 	}
 	return err

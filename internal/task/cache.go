@@ -187,8 +187,8 @@ func encodeOutcome(t fleet.Task, err error) string {
 	if err == nil {
 		return outcomeTask + string(appendTask(nil, &t))
 	}
-	var bad *frontmatter.FileError
-	if !errors.As(err, &bad) {
+	bad, ok := errors.AsType[*frontmatter.FileError](err)
+	if !ok {
 		return outcomeIgnored
 	}
 	data := binary.AppendUvarint([]byte(outcomeProblem), uint64(bad.Line))

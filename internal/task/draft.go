@@ -265,8 +265,7 @@ func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {
 // refused is the problem that the file would have, without a place in it, for
 // there is none.
 func refused(err error) error {
-	var bad *frontmatter.FileError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*frontmatter.FileError](err); ok {
 		err = errors.New(bad.Reason)
 	}
 	return usage(err, "stint task add --help")

@@ -87,7 +87,7 @@ func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errAbsent
 	}
-	if bad := (*frontmatter.FileError)(nil); err != nil && !errors.As(err, &bad) {
+	if _, ok := errors.AsType[*frontmatter.FileError](err); err != nil && !ok {
 		err = frontmatter.Unreadable(path, err, "look at its folder")
 	}
 	if err != nil {

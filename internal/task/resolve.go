@@ -95,8 +95,7 @@ func (r Resolver) settled(ctx context.Context, url string) (bool, error) {
 	c := r.Command
 	c.Argv = append(slices.Clone(c.Argv), url)
 	_, err := c.Output(ctx)
-	var exit *command.ExitError
-	if errors.As(err, &exit) && exit.Status == 1 {
+	if exit, ok := errors.AsType[*command.ExitError](err); ok && exit.Status == 1 {
 		return false, nil
 	}
 	return err == nil, err

@@ -77,7 +77,7 @@ func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (flee
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir, err := f.open(filepath.Dir(t.Path))
-	if bad := (*frontmatter.FileError)(nil); errors.As(err, &bad) { // before anybody asks git about that folder
+	if _, ok := errors.AsType[*frontmatter.FileError](err); ok { // before anybody asks git about that folder
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir.close()

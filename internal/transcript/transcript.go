@@ -227,8 +227,8 @@ func objectIn(line []byte) []byte {
 // decode reads what it can: a field of an unexpected type stays zero.
 func decode(line []byte, into any) bool {
 	err := json.Unmarshal(line, into)
-	var odd *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &odd)
+	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
+	return err == nil || odd
 }
 
 // count is a number of tokens. One that cannot be is none.

@@ -119,7 +119,7 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 // asks is run for commands that answer with exit status 1: false stands for that.
 func (g git) asks(ctx context.Context, args ...string) (string, bool, error) {
 	out, err := g.run(ctx, args...)
-	if failed := (*gitError)(nil); errors.As(err, &failed) && failed.status == 1 {
+	if failed, ok := errors.AsType[*gitError](err); ok && failed.status == 1 {
 		return "", false, nil
 	}
 	return out, err == nil, err
@@ -202,11 +202,11 @@ type unfinishedError struct{ what, dir string }
 func (e unfinishedError) Error() string { return fmt.Sprintf("a %s is under way in %s", e.what, e.dir) }
 
 func passes(err error) bool {
-	if unfinished := (unfinishedError{}); errors.As(err, &unfinished) {
+	if _, ok := errors.AsType[unfinishedError](err); ok {
 		return true // a neighbour's, who shares the folder, is over in a moment
 	}
-	failed := (*gitError)(nil)
-	return errors.As(err, &failed) && passing().MatchString(failed.said)
+	failed, ok := errors.AsType[*gitError](err)
+	return ok && passing().MatchString(failed.said)
 }
 
 // readFile reads a file of the clone. A session or a person may have put a pipe in its place,

@@ -14,8 +14,8 @@ import (
 // whatever looks at worktrees fails in it, for everybody: "worktree add", "branch" and "fetch" among others. No
 // command of git's repairs that. The worktree can be listed afterwards, and be removed with its run.
 func (g git) completed(err error) bool {
-	failed := (*gitError)(nil)
-	if !errors.As(err, &failed) {
+	failed, ok := errors.AsType[*gitError](err)
+	if !ok {
 		return false
 	}
 	found := regexp.MustCompile(`failed to read (.*/worktrees/[^/]+/commondir): Success`).FindStringSubmatch(failed.said)

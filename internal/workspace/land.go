@@ -137,7 +137,7 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 // refused notes what git said of the work, which need not be true of other work. A command that did not end
 // by itself, or passes, says nothing of it.
 func refused(s *fleet.Stacked, err error) error {
-	if failed := (*gitError)(nil); !errors.As(err, &failed) || failed.status < 0 || passes(err) {
+	if failed, ok := errors.AsType[*gitError](err); !ok || failed.status < 0 || passes(err) {
 		return err
 	}
 	s.Refused = err.Error()

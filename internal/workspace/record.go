@@ -153,7 +153,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 		return false, err
 	}
 	_, clean, err := t.asks(ctx, diff("--quiet", "HEAD", "--", path)...)
-	if failed := (*gitError)(nil); errors.As(err, &failed) && failed.status == 128 {
+	if failed, ok := errors.AsType[*gitError](err); ok && failed.status == 128 {
 		return false, nil // there is no commit yet
 	}
 	if err != nil || clean {
@@ -164,7 +164,7 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 		return false, err
 	}
 	committed, err := t.run(ctx, "cat-file", "blob", "HEAD:"+filepath.ToSlash(rel))
-	if failed := (*gitError)(nil); errors.As(err, &failed) {
+	if _, ok := errors.AsType[*gitError](err); ok {
 		return false, nil // it is not in the commit
 	}
 	if err != nil {

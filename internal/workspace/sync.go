@@ -147,7 +147,7 @@ func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
 			remote, "+"+theirs+":"+s.Upstream)
 		return err
 	})
-	if failed := (*gitError)(nil); errors.As(err, &failed) && strings.Contains(failed.said, "couldn't find remote ref") {
+	if failed, ok := errors.AsType[*gitError](err); ok && strings.Contains(failed.said, "couldn't find remote ref") {
 		s.Idle = fmt.Sprintf("%s has no %s", remote, theirs)
 		return s, nil
 	}
