@@ -87,8 +87,7 @@ func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since spanValu
 
 func (a *app) printAudit(r report.Audit) {
 	o := wire.NewAudit(r)
-	if a.json {
-		printJSON(a.Stdout, o)
+	if a.asObject(o) {
 		return
 	}
 	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\noverruns=%d\n",

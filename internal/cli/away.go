@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,12 +52,9 @@ func newReviewBack(a *app) *cobra.Command {
 }
 
 func (a *app) runAway(ctx context.Context, o awayOptions) error {
-	away := fleet.Away{Until: o.until, Reason: o.reason}
+	away := fleet.Away{Until: o.until, Reason: cmp.Or(o.reason, "by "+a.user())}
 	if !away.Until.IsZero() && !away.Until.After(a.Now()) {
 		return usage(fmt.Errorf("--until: %s is over", stamp(away.Until)))
-	}
-	if away.Reason == "" {
-		away.Reason = "by " + a.user()
 	}
 	until := `"stint review back"`
 	if !away.Until.IsZero() {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,7 +44,7 @@ with its reason, and "stint budget" lists those of today.`,
 		Example: `  stint budget reset agent:claude --reason "the bill of a million was a typo"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), reason, dryRun)
+			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), cmp.Or(reason, "by "+a.user()), dryRun)
 		},
 	}
 	reset.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for other people")
@@ -58,8 +59,7 @@ func (a *app) budgetShow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewBudget(b))
+		if a.asObject(wire.NewBudget(b)) {
 			return nil
 		}
 		a.printBudget(b)
@@ -130,9 +130,6 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 	}
 	if !slices.Contains(known, string(scope)) {
 		return fleet.WithHint(usage(fmt.Errorf("there is no budget of %q", scope)), "want one of: "+strings.Join(known, ", "))
-	}
-	if reason == "" {
-		reason = "by " + a.user()
 	}
 	if there, err := a.hasStore(ctx, c); err != nil {
 		return err

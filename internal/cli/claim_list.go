@@ -49,8 +49,7 @@ func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {
 		objects.Claims = append(objects.Claims, wire.NewListedClaim(status, c))
 		rows = append(rows, []string{string(c.Key), string(c.Key.Kind()), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
 	}
-	if a.json {
-		printJSON(a.Stdout, objects)
+	if a.asObject(objects) {
 		return
 	}
 	if len(list) > 0 {

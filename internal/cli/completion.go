@@ -62,8 +62,7 @@ scripts. To try one in a running shell:
 				if err != nil {
 					return err
 				}
-				if a.json {
-					printJSON(a.Stdout, wire.NewCompletion(shell, string(script)))
+				if a.asObject(wire.NewCompletion(shell, string(script))) {
 					return nil
 				}
 				_, _ = a.Stdout.Write(script) // an output that fails says so at the end
@@ -72,11 +71,6 @@ scripts. To try one in a running shell:
 		})
 	}
 	return cmd
-}
-
-// completes reports whether a shell asks what could come next on a command line.
-func completes(args []string) bool {
-	return len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd)
 }
 
 // candidate is a name that a shell may offer, and what it says of it.

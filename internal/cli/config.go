@@ -102,8 +102,7 @@ func (a *app) configShow() error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		printJSON(a.Stdout, wire.NewConfig(c))
+	if a.asObject(wire.NewConfig(c)) {
 		return nil
 	}
 	var list []screen.Setting

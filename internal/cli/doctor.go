@@ -87,8 +87,7 @@ func verdict(of string, list []doctor.Finding) error {
 }
 
 func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewDoctor(f, list, done, o.dryRun))
+	if a.asObject(wire.NewDoctor(f, list, done, o.dryRun)) {
 		return
 	}
 	for _, m := range done {

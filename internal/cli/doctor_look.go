@@ -351,6 +351,3 @@ func configOf(argv []string, ours string) string {
 	}
 	return ""
 }
-
-// inRuntime reports whether a unit's file is gone when the machine goes down.
-func inRuntime(fragment string) bool { return strings.HasPrefix(fragment, "/run/") }

@@ -34,6 +34,9 @@ func failures(done []doctor.Repaired) error {
 	return fleet.WithHint(errors.New(strings.Join(texts, "; ")), hint)
 }
 
+// lingerTime is how long logind may take, which waits for polkit.
+const lingerTime = 20 * time.Second
+
 // repair does what can be done without a person. Each is done whatever becomes of the
 // others. If we die between two of them, running it again does the rest.
 func (a *app) repair(ctx context.Context, c *config.Config, seen inspection, repairs []doctor.Repair, dryRun bool) (list []doctor.Repaired) {
@@ -41,9 +44,14 @@ func (a *app) repair(ctx context.Context, c *config.Config, seen inspection, rep
 		did := doctor.Repaired{Repair: m}
 		switch m {
 		case doctor.RepairLinger:
-			did.Done, did.Err = repairLinger(ctx, dryRun)
+			did.Done = []string{"loginctl enable-linger"}
+			if !dryRun {
+				_, did.Err = command.Command{
+					Argv: []string{"loginctl", "--no-ask-password", "enable-linger"}, Env: os.Environ(), Timeout: lingerTime,
+				}.Output(ctx)
+			}
 		case doctor.RepairMode:
-			did.Done, did.Err = []string{"chmod 700 " + c.State}, nil
+			did.Done = []string{"chmod 700 " + c.State}
 			if !dryRun {
 				did.Err = os.Chmod(c.State, 0o700)
 			}
@@ -58,17 +66,6 @@ func (a *app) repair(ctx context.Context, c *config.Config, seen inspection, rep
 		list = append(list, did)
 	}
 	return list
-}
-
-func repairLinger(ctx context.Context, dryRun bool) ([]string, error) {
-	const patience = 20 * time.Second // it waits for logind, which waits for polkit
-	if dryRun {
-		return []string{"loginctl enable-linger"}, nil
-	}
-	_, err := command.Command{
-		Argv: []string{"loginctl", "--no-ask-password", "enable-linger"}, Env: os.Environ(), Timeout: patience,
-	}.Output(ctx)
-	return []string{"loginctl enable-linger"}, err
 }
 
 func (a *app) repairRuns(ctx context.Context, dryRun bool) (done []string, err error) {

@@ -65,7 +65,8 @@ func timerFacts(ctx context.Context, m *systemd.Manager, c *config.Config, pool 
 	if err != nil {
 		return t, err
 	}
-	t.Load, t.Active, t.Enabled, t.Runtime = unit.Load, unit.Active, unit.Enabled, inRuntime(unit.Fragment)
+	t.Load, t.Active, t.Enabled = unit.Load, unit.Active, unit.Enabled
+	t.Runtime = strings.HasPrefix(unit.Fragment, "/run/") // its file is gone when the machine goes down
 	fires, err := m.Timer(ctx, t.Unit)
 	if err != nil {
 		return t, err

@@ -60,15 +60,12 @@ func statusesOf(c *cobra.Command) []int {
 // exitStatus maps how a command ended to its exit status. Cause is why its context
 // ended, if it did.
 func exitStatus(err, cause error) int {
-	var (
-		stopped signalled
-		outcome fleet.OutcomeError
-	)
+	if outcome, ok := errors.AsType[fleet.OutcomeError](err); ok {
+		return outcomeStatus(outcome.Outcome, cause)
+	}
 	switch {
 	case err == nil:
 		return statusDone
-	case errors.As(err, &outcome):
-		return outcomeStatus(outcome.Outcome, cause)
 	case errors.Is(err, fleet.ErrLost):
 		return statusLost
 	case errors.Is(err, fleet.ErrHeld):
@@ -81,8 +78,8 @@ func exitStatus(err, cause error) int {
 		return statusNothing
 	case errors.Is(err, fleet.ErrUsage), errors.Is(err, fleet.ErrNotFound):
 		return statusUsage // a name that does not exist is a wrong one
-	case errors.As(cause, &stopped):
-		return signalStatus(stopped)
+	case errors.As(cause, new(signalled)):
+		return signalStatus(cause)
 	default:
 		return statusFailed
 	}

@@ -157,8 +157,7 @@ func (a *app) printFire(r engine.FireReport, explain bool) {
 	if r.Ranking != nil {
 		o.Explain = r.Ranking.Payload().Explain
 	}
-	if a.json {
-		printJSON(a.Stdout, o)
+	if a.asObject(o) {
 		return
 	}
 	for _, c := range r.Choices {

@@ -107,8 +107,7 @@ func (a *app) listHosts(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewHosts(at, list))
+		if a.asObject(wire.NewHosts(at, list)) {
 			return nil
 		}
 		a.print(screen.Hosts(list, at, false).Lines(screen.Style{}))
@@ -225,8 +224,7 @@ func (a *app) adoptHost(name string, dryRun bool) error {
 }
 
 func (a *app) printHost(verb string, o wire.Host) {
-	if a.json {
-		printJSON(a.Stdout, o)
+	if a.asObject(o) {
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%shost %s id %s", verb, plain.Text(o.Name), plain.Text(o.ID))

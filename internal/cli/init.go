@@ -398,7 +398,11 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		}
 		written = false // the manager has read them all
 	}
-	return s.lingering()
+	on, err := systemd.Linger()
+	if err == nil && !on {
+		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
+	}
+	return err
 }
 
 // owner is whose a drop-in is.
@@ -485,15 +489,6 @@ func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string, rel
 	return nil
 }
 
-// lingering notes where the fleet would stop at logout.
-func (s *setup) lingering() error {
-	on, err := systemd.Linger()
-	if err == nil && !on {
-		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
-	}
-	return err
-}
-
 // The words for what init did with a path or a unit.
 const (
 	created = "created"
@@ -508,8 +503,7 @@ func (s *setup) did(path, action string) {
 }
 
 func (s *setup) report(c *config.Config) {
-	if s.json {
-		printJSON(s.Stdout, wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing))
+	if s.asObject(wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing)) {
 		return
 	}
 	s.printChanges()

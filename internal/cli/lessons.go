@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/inspect"
+	"stint/internal/screen"
 	"stint/internal/survey"
 	"stint/internal/wire"
 )
@@ -43,15 +44,14 @@ func (a *app) runLessons(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewLessons(effects))
+		if a.asObject(wire.NewLessons(effects)) {
 			return nil
 		}
 		if len(effects) == 0 {
 			fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
 			return nil
 		}
-		rows := [][]string{fields(lessonColumns)}
+		rows := [][]string{strings.Fields(lessonColumns)}
 		for _, l := range effects {
 			rows = append(rows, lessonRow(l))
 		}
@@ -91,5 +91,5 @@ func lessonRow(l survey.LessonEffect) []string {
 		exposure = append(exposure, fmt.Sprintf("%s %.2f", c, l.Exposure[c]))
 	}
 	return append(row, fmt.Sprint(l.With.Graded), fmt.Sprint(l.Without.Graded), fmt.Sprintf("%d/%d", l.With.Empty, l.Without.Empty),
-		fmt.Sprintf("%d/%d", l.With.Failed, l.Without.Failed), dash(strings.Join(exposure, ", ")))
+		fmt.Sprintf("%d/%d", l.With.Failed, l.Without.Failed), screen.Dash(strings.Join(exposure, ", ")))
 }

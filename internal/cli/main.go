@@ -264,7 +264,7 @@ the agent and records the result.`,
 		}
 	}
 	finishCommands(root, a)
-	if completes(args) {
+	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) { // a shell asks
 		a.addCompletion(root)
 	}
 	return root

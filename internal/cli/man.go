@@ -45,8 +45,7 @@ func (a *app) runMan(args []string) error {
 		return err
 	}
 	text := manPage(root, buildDate())
-	if a.json {
-		printJSON(a.Stdout, wire.NewMan(wire.ManPage{Name: root.Name(), Text: text}))
+	if a.asObject(wire.NewMan(wire.ManPage{Name: root.Name(), Text: text})) {
 		return nil
 	}
 	fmt.Fprint(a.Stdout, text)
@@ -150,7 +149,10 @@ func manPage(c *cobra.Command, date string) string {
 		p.request("SH", "EXAMPLES")
 		p.literal(strings.Split(c.Example, "\n"))
 	}
-	p.exitStatus(c)
+	p.request("SH", "EXIT STATUS")
+	for _, status := range statusesOf(c) {
+		p.item(`\fB`+strconv.Itoa(status)+`\fR`, meaning(status))
+	}
 	p.seeAlso(c)
 	return p.String()
 }
@@ -287,14 +289,6 @@ func (p *page) options(title string, flags *pflag.FlagSet) {
 		}
 		p.item(term, usage)
 	})
-}
-
-// exitStatus writes the statuses that a command exits with.
-func (p *page) exitStatus(c *cobra.Command) {
-	p.request("SH", "EXIT STATUS")
-	for _, status := range statusesOf(c) {
-		p.item(`\fB`+strconv.Itoa(status)+`\fR`, meaning(status))
-	}
 }
 
 // seeAlso names the pages of the commands above and below, and around a page that has

@@ -67,10 +67,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	if err != nil {
 		return err
 	}
-	p := fleet.Pause{Category: category, Reason: o.reason}
-	if p.Reason == "" {
-		p.Reason = "by " + a.user()
-	}
+	p := fleet.Pause{Category: category, Reason: cmp.Or(o.reason, "by "+a.user())}
 	until := "it is resumed"
 	if o.length.given {
 		p.Until = a.Now().Add(o.length.span)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,22 +29,26 @@ func encode(w io.Writer, v any, indent string) {
 	_, _ = w.Write(text.Bytes()) // an output that fails says so at the end
 }
 
-// say prints an object, or with no --json lines for people.
-func (a *app) say(object any, lines func(screen.Style) []string) {
+// asObject prints an object if --json asks for objects, and reports whether it did.
+func (a *app) asObject(object any) bool {
 	if a.json {
 		printJSON(a.Stdout, object)
-		return
 	}
-	a.print(a.glyphs(lines(a.style())))
+	return a.json
+}
+
+// say prints an object, or with no --json lines for people.
+func (a *app) say(object any, lines func(screen.Style) []string) {
+	if !a.asObject(object) {
+		a.print(a.glyphs(lines(a.style())))
+	}
 }
 
 // sayLine prints an object, or with no --json a line for people.
 func (a *app) sayLine(object any, line string) {
-	if a.json {
-		printJSON(a.Stdout, object)
-		return
+	if !a.asObject(object) {
+		fmt.Fprintln(a.Stdout, plain.Text(line))
 	}
-	fmt.Fprintln(a.Stdout, plain.Text(line))
 }
 
 // output is standard output that remembers its first failure: lost output must not pass for
@@ -113,6 +116,3 @@ func newVersion(a *app) *cobra.Command {
 		},
 	}
 }
-
-// fields splits a header into its columns.
-func fields(header string) []string { return strings.Fields(header) }

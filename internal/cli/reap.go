@@ -34,8 +34,7 @@ func (a *app) runReap(ctx context.Context, dryRun bool) error {
 		for _, r := range reaped {
 			objects = append(objects, wire.Reaped{Run: r.Run.ID, Category: r.Run.Category, Task: r.Run.Task, Reason: r.Reason})
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewReap(objects, dryRun))
+		if a.asObject(wire.NewReap(objects, dryRun)) {
 			return err
 		}
 		for _, o := range objects {

@@ -108,7 +108,7 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 
 func (a *app) printReplay(r replay.Result) {
 	fmt.Fprintf(a.Stdout, "fire %d at %s, seed %d\n", r.Fire.ID, stamp(r.Fire.At), r.Fire.Seed)
-	rows := [][]string{fields("- RANK SCORE ODDS CATEGORY STARTED REASON")}
+	rows := [][]string{strings.Fields("- RANK SCORE ODDS CATEGORY STARTED REASON")}
 	rows[0][0] = ""
 	for _, c := range r.Choices {
 		rows = append(rows, replayRow(c, r.Fire.Choice(c.Category)))
@@ -154,8 +154,7 @@ func (a *app) replaySince(ctx context.Context, o replayOptions) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewReplaySince(w, o.changes.Texts))
+		if a.asObject(wire.NewReplaySince(w, o.changes.Texts)) {
 			return nil
 		}
 		a.printWindow(w)
@@ -168,7 +167,7 @@ const mostChanges = 20
 
 func (a *app) printWindow(w replay.Window) {
 	fmt.Fprintf(a.Stdout, "fires=%d changed=%d foreign=%d unreadable=%d\n", w.Fires, len(w.Changed), w.Foreign, w.Unreadable)
-	rows := [][]string{fields("CATEGORY THEN NOW CHANGE")}
+	rows := [][]string{strings.Fields("CATEGORY THEN NOW CHANGE")}
 	for _, p := range w.Categories {
 		rows = append(rows, []string{string(p.Category), strconv.Itoa(p.Then), strconv.Itoa(p.Now), fmt.Sprintf("%+d", p.Now-p.Then)})
 	}

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -169,15 +170,14 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewReview(t, items, a.Now()))
+		if a.asObject(wire.NewReview(t, items, a.Now())) {
 			return nil
 		}
 		if len(items) == 0 {
 			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
 			return nil
 		}
-		rows := [][]string{fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")}
+		rows := [][]string{strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")}
 		for _, i := range items {
 			rows = append(rows, a.reviewRow(i))
 		}
@@ -187,18 +187,13 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 }
 
 func (a *app) reviewRow(i review.Item) []string {
-	dash := func(text string) string {
-		if text == "" {
-			return "-"
-		}
-		return text
-	}
+
 	grade := "-"
 	if g := i.Session.Verdict.Grade; g != nil {
 		grade = fmt.Sprintf("%.2f", *g)
 	}
 	return []string{
-		string(i.Run), dash(string(i.Session.Category)), dash(string(i.Session.Task)), grade, plain.Span(a.Now().Sub(i.Since)),
-		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.State), dash(i.Why),
+		string(i.Run), screen.Dash(string(i.Session.Category)), screen.Dash(string(i.Session.Task)), grade, plain.Span(a.Now().Sub(i.Since)),
+		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.State), screen.Dash(i.Why),
 	}
 }

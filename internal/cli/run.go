@@ -92,8 +92,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 		if !ended {
 			return err
 		}
-		if a.json {
-			printJSON(a.Stdout, wire.NewRun(run))
+		if a.asObject(wire.NewRun(run)) {
 			return err
 		}
 		if err == nil {
@@ -140,8 +139,7 @@ func verdictText(v fleet.Verdict) string {
 }
 
 func (a *app) printPreview(p engine.Preview) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewPreview(p.Run, p.Spec))
+	if a.asObject(wire.NewPreview(p.Run, p.Spec)) {
 		return
 	}
 	rows := [][]string{

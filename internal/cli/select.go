@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -100,7 +101,7 @@ func mark(start bool) string {
 }
 
 func (a *app) printExplain(s selector.Selection) {
-	rows := [][]string{fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
+	rows := [][]string{strings.Fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
 	rows[0][0] = ""
 	for _, c := range s.Scores {
 		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
@@ -117,7 +118,9 @@ func (a *app) printExplain(s selector.Selection) {
 		}
 		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain.Text(string(b.ID)), b.Category, plain.Text(reason))
 	}
-	fmt.Fprintln(a.Stdout, healthLine(s.Health()))
+	h := s.Health()
+	fmt.Fprintf(a.Stdout, "health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing\n",
+		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
 }
 
@@ -144,10 +147,4 @@ func signed(x float64) string {
 		return text
 	}
 	return "-"
-}
-
-// healthLine says how the control loop has done since the store was made.
-func healthLine(h selector.Health) string {
-	return fmt.Sprintf("health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing",
-		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 }

@@ -111,7 +111,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	if !isLoopback(listener.Addr()) && token == "" {
+	if tcp, ok := listener.Addr().(*net.TCPAddr); token == "" && (!ok || !tcp.IP.IsLoopback()) {
 		return errors.Join(fleet.WithHint(
 			usage(fmt.Errorf("listen at %s: everybody who reaches it could read everything: want a token", listener.Addr())),
 			"--token-file FILE, or --listen 127.0.0.1:7788 and ssh -L"), listener.Close())
@@ -125,7 +125,12 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		},
 		Fleet: c.Fleet, Version: version(), Token: token, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
 	})
-	a.printAddress(c.Fleet, listener.Addr())
+	url := "http://" + listener.Addr().String() + "/"
+	if a.json {
+		printLine(a.Stdout, wire.NewServe(c.Fleet, url))
+	} else {
+		fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)
+	}
 	return serve(ctx, listener, &http.Server{
 		Handler: a.secrets.handler(handler), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: mostHeader,
@@ -133,15 +138,6 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		// Streams end with it, so that they do not keep the server from ending.
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	})
-}
-
-func (a *app) printAddress(name fleet.Name, address net.Addr) {
-	url := "http://" + address.String() + "/"
-	if a.json {
-		printLine(a.Stdout, wire.NewServe(name, url))
-		return
-	}
-	fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)
 }
 
 // serve answers requests until the context ends, and then those that are under way. How
@@ -191,11 +187,6 @@ func (a *app) listen(ctx context.Context, address string) (net.Listener, error) 
 		return nil, usage(err)
 	}
 	return l, nil
-}
-
-func isLoopback(address net.Addr) bool {
-	tcp, ok := address.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
 }
 
 // shortestToken is such that nobody guesses it.

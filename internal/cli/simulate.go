@@ -161,8 +161,10 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	if o.seed != nil {
 		seed = *o.seed
 	}
-	if err := checkDrawing(o.svg); err != nil {
-		return err
+	if o.svg != "" {
+		if err := checkFile("plot", o.svg); err != nil {
+			return err
+		}
 	}
 	progress := a.progress()
 	results, err := simulate.Run(ctx, scenario, simulate.Options{
@@ -178,24 +180,11 @@ func (a *app) runSimulate(ctx context.Context, path string, o simulateOptions) e
 	} else {
 		a.printSimulation(results)
 	}
-	return writeDrawing(o.svg, func() []byte { return drawing(filepath.Base(path), scenario, results) })
-}
-
-// writeDrawing comes after the results are printed: a full disk must not take them. Without
-// a path there is nothing to draw.
-func writeDrawing(path string, draw func() []byte) error {
-	if path == "" {
+	if o.svg == "" {
 		return nil
 	}
-	return replaceFile("plot", path, draw())
-}
-
-// checkDrawing refuses a path to which that could not write.
-func checkDrawing(path string) error {
-	if path == "" {
-		return nil
-	}
-	return checkFile("plot", path)
+	// It comes after the results are printed: a full disk must not take them.
+	return replaceFile("plot", o.svg, drawing(filepath.Base(path), scenario, results))
 }
 
 // choosePolicies are those with these names, in their order; all without a name.
@@ -264,7 +253,7 @@ func (p *progress) clear() {
 }
 
 func (a *app) printSimulation(r *simulate.Results) {
-	rows := [][]string{fields("POLICY REGRET ± REWARD/FIRE ± REWARD/PICK MIN-n/E MAX-n/E WINDOW GAP NOOPS ALARMS CPU")}
+	rows := [][]string{strings.Fields("POLICY REGRET ± REWARD/FIRE ± REWARD/PICK MIN-n/E MAX-n/E WINDOW GAP NOOPS ALARMS CPU")}
 	for _, p := range r.Policies {
 		rows = append(rows, []string{
 			p.Policy.Name, fixed(p.Regret.Mean, 1), fixed(p.Regret.CI95, 1),
@@ -275,7 +264,7 @@ func (a *app) printSimulation(r *simulate.Results) {
 	}
 	a.table(rows)
 	if len(r.Policies) > 0 && r.Policies[0].Review != nil {
-		rows := [][]string{fields("POLICY BLOCKED MERGED OLDEST FIRST-FOUR BY-AGE")}
+		rows := [][]string{strings.Fields("POLICY BLOCKED MERGED OLDEST FIRST-FOUR BY-AGE")}
 		for _, p := range r.Policies {
 			rows = append(rows, []string{
 				p.Policy.Name, fixed(100*p.Review.Blocked.Mean, 1) + "%", fixed(100*p.Review.Merged.Mean, 1) + "%", fixed(p.Review.Oldest.Mean, 1) + "d",

@@ -179,6 +179,3 @@ func (a *app) outputFailed() bool {
 	out, ok := a.Stdout.(*output)
 	return ok && out.err != nil
 }
-
-// dash stands for what there is none of.
-func dash(s string) string { return screen.Dash(s) }

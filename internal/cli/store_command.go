@@ -208,8 +208,7 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", c.Store.Text, err)
 	}
-	if a.json {
-		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, wireSteps(m.Steps), m.Lacks))
+	if a.asObject(wire.NewMigration(c.Store.Text, dryRun, wireSteps(m.Steps), m.Lacks)) {
 		return nil
 	}
 	switch worker := postgres.Role(c.Fleet); {
@@ -271,8 +270,7 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 	if err != nil {
 		return err
 	}
-	if a.json {
-		printJSON(a.Stdout, wire.NewCopy(from, to, dryRun, list))
+	if a.asObject(wire.NewCopy(from, to, dryRun, list)) {
 		return nil
 	}
 	for _, t := range list {

@@ -30,10 +30,6 @@ type standings struct {
 	from    map[fleet.TaskID]string // where its state is from, if its source says another
 }
 
-func (s standings) object(t fleet.Task) wire.Task {
-	return wire.NewTask(t, s.blocked[t.ID], s.from[t.ID])
-}
-
 // standings puts tasks in the states that are remembered of them, and says of those that
 // are blocked why; with a fleet, also for which other work they wait.
 func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f *survey.Fleet, tasks []fleet.Task) (known standings, err error) {
@@ -127,7 +123,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		var objects []wire.Task
 		for _, t := range tasks {
 			if o.keeps(t) {
-				objects = append(objects, known.object(t))
+				objects = append(objects, wire.NewTask(t, known.blocked[t.ID], known.from[t.ID]))
 			}
 		}
 		a.printTasks(objects)
@@ -136,8 +132,7 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 }
 
 func (a *app) printTasks(objects []wire.Task) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewTasks(objects))
+	if a.asObject(wire.NewTasks(objects)) {
 		return
 	}
 	rows := [][]string{{"TASK", "CATEGORY", "STATE", "PRIORITY", "TITLE"}}
@@ -178,8 +173,7 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 	}
 	t := answer.Task
 	o := wire.NewTask(t.Task, t.Blocked, t.StateFrom)
-	if a.json {
-		printJSON(a.Stdout, o)
+	if a.asObject(o) {
 		return nil
 	}
 	a.printTask(o, t.Body)

@@ -344,8 +344,7 @@ const (
 )
 
 func (r *removal) report() {
-	if r.json {
-		printJSON(r.Stdout, wire.NewUninstall(r.c.Fleet, r.o.dryRun, r.changes, r.running))
+	if r.asObject(wire.NewUninstall(r.c.Fleet, r.o.dryRun, r.changes, r.running)) {
 		return
 	}
 	r.printChanges()
