@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Wall is one thing that a box keeps a process from.
@@ -66,13 +67,8 @@ func holds(w Wall, b fleet.Box) bool {
 }
 
 // Promised are the walls that the box has by the layers that it has.
-func Promised(b fleet.Box) (list []Wall) {
-	for _, w := range walls() {
-		if holds(w, b) {
-			list = append(list, w)
-		}
-	}
-	return list
+func Promised(b fleet.Box) []Wall {
+	return plain.Kept(walls(), func(w Wall) bool { return holds(w, b) })
 }
 
 func walls() []Wall {

@@ -124,10 +124,7 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 	if err != nil {
 		return err
 	}
-	var known []string
-	for _, b := range c.AllBudgets() {
-		known = append(known, string(b.Scope))
-	}
+	known := plain.Each(c.AllBudgets(), func(b fleet.Budget) string { return string(b.Scope) })
 	if !slices.Contains(known, string(scope)) {
 		return fleet.WithHint(usage(fmt.Errorf("there is no budget of %q", scope)), "want one of: "+strings.Join(known, ", "))
 	}

@@ -236,19 +236,13 @@ func completeNames[T ~string](a *app, names func(*config.Config) []T) cobra.Comp
 }
 
 // budgetScopes are what there may be a budget for.
-func budgetScopes(c *config.Config) (list []fleet.Scope) {
-	for _, b := range c.AllBudgets() {
-		list = append(list, b.Scope)
-	}
-	return list
+func budgetScopes(c *config.Config) []fleet.Scope {
+	return plain.Each(c.AllBudgets(), func(b fleet.Budget) fleet.Scope { return b.Scope })
 }
 
 // plainCandidates are names of which there is nothing to say.
-func plainCandidates[T ~string](names []T) (list []candidate) {
-	for _, name := range names {
-		list = append(list, candidate{name: string(name)})
-	}
-	return list
+func plainCandidates[T ~string](names []T) []candidate {
+	return plain.Each(names, func(name T) candidate { return candidate{name: string(name)} })
 }
 
 // completeHolders completes a holder, among those of the claims that are held.

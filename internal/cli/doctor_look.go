@@ -16,6 +16,7 @@ import (
 	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/host"
+	"stint/internal/plain"
 	"stint/internal/rundir"
 	"stint/internal/session"
 	"stint/internal/store"
@@ -268,10 +269,7 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 
 // shellLine is a command as a shell takes it.
 func shellLine(argv []string) string {
-	words := make([]string, len(argv))
-	for i, word := range argv {
-		words[i] = fleet.ShellWord(word)
-	}
+	words := plain.Each(argv, fleet.ShellWord)
 	return strings.Join(words, " ")
 }
 

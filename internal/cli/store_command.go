@@ -228,11 +228,8 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	return nil
 }
 
-func wireSteps(steps []postgres.Step) (list []wire.Step) {
-	for _, s := range steps {
-		list = append(list, wire.Step(s))
-	}
-	return list
+func wireSteps(steps []postgres.Step) []wire.Step {
+	return plain.Each(steps, func(s postgres.Step) wire.Step { return wire.Step(s) })
 }
 
 // printMigration prints what would be done, as a script for psql(1).

@@ -73,10 +73,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name string) error {
 	hint := "stint task list --all lists the tasks"
 	if tasks, _, failed := taskFolder(c).List(ctx); failed == nil {
-		var known []string
-		for _, t := range tasks {
-			known = append(known, string(t.ID))
-		}
+		known := plain.Each(tasks, func(t fleet.Task) string { return string(t.ID) })
 		if near := fleet.Nearest(name, known); near != "" {
 			hint = fmt.Sprintf("did you mean %s?", near)
 		}

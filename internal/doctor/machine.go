@@ -140,11 +140,8 @@ func examineClock(f Facts) Finding {
 	return ok(check, "kept in time")
 }
 
-func examineDisks(disks []Disk) (list []Finding) {
-	for _, d := range disks {
-		list = append(list, examineDisk(d))
-	}
-	return list
+func examineDisks(disks []Disk) []Finding {
+	return plain.Each(disks, examineDisk)
 }
 
 func examineDisk(d Disk) Finding {

@@ -145,10 +145,7 @@ func examineLanes(r Record) Finding {
 func examineFigures(r Record) Finding {
 	const check = "figures"
 	if len(r.Off) > 0 {
-		var what []string
-		for _, d := range r.Off {
-			what = append(what, d.String())
-		}
+		what := plain.Each(r.Off, fleet.Discrepancy.String)
 		return Finding{
 			Check: check, State: Problem, What: plain.Plural(len(r.Off), "figure") + " of the store do not add up: " + listed(what),
 			Why: "nobody but stint writes them: another hand did, or the store is damaged, and what is ranked, spent and held by them is wrong",

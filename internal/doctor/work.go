@@ -223,10 +223,7 @@ func examineBehind(tasks []fleet.Task) []Finding {
 	if len(tasks) == 0 {
 		return nil
 	}
-	var names []string
-	for _, t := range tasks[:min(len(tasks), mostNamed)] {
-		names = append(names, string(t.ID))
-	}
+	names := plain.Each(tasks[:min(len(tasks), mostNamed)], func(t fleet.Task) string { return string(t.ID) })
 	if more := len(tasks) - len(names); more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}

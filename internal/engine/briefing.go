@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 const (
@@ -189,10 +190,7 @@ func leftBy(r fleet.Run) string {
 		return "no commit"
 	}
 	shown := r.Commits[max(0, len(r.Commits)-mostRevisions):]
-	names := make([]string, len(shown))
-	for i, revision := range shown {
-		names[i] = revision[:min(len(revision), revisionDigits)]
-	}
+	names := plain.Each(shown, func(revision string) string { return revision[:min(len(revision), revisionDigits)] })
 	text := fmt.Sprintf("commits %s", strings.Join(names, " "))
 	if len(r.Commits) == 1 {
 		text = "commit " + names[0]

@@ -13,6 +13,7 @@ import (
 	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/store"
 )
@@ -51,10 +52,7 @@ const mostMoves = 5
 // If we die after it, the work is found in the target when it is to land again; the rest of the
 // end follows then: the decision, the task, the branch.
 func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, each func(fleet.Landed)) (list []fleet.Landed, err error) {
-	var runs []string
-	for _, i := range items {
-		runs = append(runs, string(i.Run))
-	}
+	runs := plain.Each(items, func(i review.Item) string { return string(i.Run) })
 	end, err := e.Trunk.Landings("lands " + strings.Join(runs, " "))
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -150,10 +151,7 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 	if err != nil || len(list) == 0 {
 		return list, nil, err
 	}
-	var ids []fleet.RunID
-	for _, r := range list {
-		ids = append(ids, r.ID)
-	}
+	ids := plain.Each(list, func(r fleet.Run) fleet.RunID { return r.ID })
 	reviews, err = e.Store.Reviews(ctx, ids...)
 	return list, reviews, err
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 
+	"stint/internal/plain"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -177,11 +179,7 @@ type Element struct {
 // List joins what is under all of the names, each a list or one scalar. Nulls
 // and empty elements are left out, later mentions of one element too.
 func (f Fields) List(names ...string) []string {
-	var list []string
-	for _, e := range f.Elements(names...) {
-		list = append(list, e.Text)
-	}
-	return list
+	return plain.Each(f.Elements(names...), func(e Element) string { return e.Text })
 }
 
 // Elements is [Fields.List], with the places.

@@ -16,6 +16,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/report"
 	"stint/internal/review"
@@ -313,13 +314,8 @@ func lastFound(fires []fleet.Fire) map[string]found {
 }
 
 // pausesAt are those that are not over.
-func pausesAt(pauses []fleet.Pause, now time.Time) (list []fleet.Pause) {
-	for _, p := range pauses {
-		if p.Until.IsZero() || p.Until.After(now) {
-			list = append(list, p)
-		}
-	}
-	return list
+func pausesAt(pauses []fleet.Pause, now time.Time) []fleet.Pause {
+	return plain.Kept(pauses, func(p fleet.Pause) bool { return p.Until.IsZero() || p.Until.After(now) })
 }
 
 func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {

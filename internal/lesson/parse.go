@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/frontmatter"
+	"stint/internal/plain"
 )
 
 // maxBodyBytes is a dozen screens: a longer text is no lesson but a manual, and would crowd the
@@ -78,20 +79,13 @@ func parseCategories(f frontmatter.Fields, elements []frontmatter.Element) []fle
 }
 
 func texts(elements []frontmatter.Element) []string {
-	var texts []string
-	for _, e := range elements {
-		texts = append(texts, e.Text)
-	}
-	return texts
+	return plain.Each(elements, func(e frontmatter.Element) string { return e.Text })
 }
 
 // unknownCategories has a problem for each category that is not known, for a slip of
 // the pen there would keep the lesson from its sessions unnoticed.
 func unknownCategories(d *frontmatter.Document, elements []frontmatter.Element, known []fleet.Category) []error {
-	var names []string
-	for _, c := range known {
-		names = append(names, string(c))
-	}
+	names := plain.Each(known, func(c fleet.Category) string { return string(c) })
 	var unknown []error
 	for _, e := range elements {
 		if slices.Contains(names, e.Text) {

@@ -3,6 +3,8 @@ package plot
 import (
 	"math"
 	"strings"
+
+	"stint/internal/plain"
 )
 
 // Density shows what is believed of quantities in [0,1]: one curve a row, each as high as
@@ -26,10 +28,7 @@ func (d Density) name() string { return d.Title }
 func (d Density) linked() bool { return false }
 
 func (d Density) grid(room float64) grid {
-	names := make([]string, len(d.Curves))
-	for i, curve := range d.Curves {
-		names[i] = curve.Name
-	}
+	names := plain.Each(d.Curves, func(curve DensityCurve) string { return curve.Name })
 	return newGrid(room, curveHeight, names, nil)
 }
 

@@ -94,10 +94,7 @@ func role(charts []Chart) string {
 }
 
 func names(charts []Chart) string {
-	var list []string
-	for _, c := range charts {
-		list = append(list, c.name())
-	}
+	list := plain.Each(charts, Chart.name)
 	return strings.Join(list, "; ")
 }
 

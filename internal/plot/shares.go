@@ -1,5 +1,7 @@
 package plot
 
+import "stint/internal/plain"
+
 // Shares compares, row by row, what something got of a whole with what it was to get.
 type Shares struct {
 	Title, X string
@@ -38,10 +40,7 @@ func (s Shares) keys() (list []key) {
 }
 
 func (s Shares) grid(room float64) grid {
-	names := make([]string, len(s.Shares))
-	for i, row := range s.Shares {
-		names[i] = row.Name
-	}
+	names := plain.Each(s.Shares, func(row Share) string { return row.Name })
 	return newGrid(room, shareHeight, names, s.keys())
 }
 

@@ -74,10 +74,7 @@ func (t Timeline) keys() (list []key) {
 }
 
 func (t Timeline) grid(room float64) grid {
-	names := make([]string, len(t.Rows))
-	for i, r := range t.Rows {
-		names[i] = r.Name
-	}
+	names := plain.Each(t.Rows, func(r TimelineRow) string { return r.Name })
 	g := newGrid(room, laneHeight, names, t.keys())
 	g.high += 8 // for the marks
 	return g

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // MergedWork is what sessions cost for each change that is in the target, by category and agent. Work that was
@@ -33,13 +34,8 @@ func (s Standing) Text(none string) string {
 }
 
 // Decided are the categories and agents of whose work something became.
-func (p Report) Decided() (list []MergedWork) {
-	for _, w := range p.Merged {
-		if w.Merged > 0 || w.Refused > 0 {
-			list = append(list, w)
-		}
-	}
-	return list
+func (p Report) Decided() []MergedWork {
+	return plain.Kept(p.Merged, func(w MergedWork) bool { return w.Merged > 0 || w.Refused > 0 })
 }
 
 // PerMerged is what a merged change cost, in dollars and in sessions; zero without any.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Key is one of the things by which what was used can be split.
@@ -100,10 +101,7 @@ func (s Spending) compare(a, b *Part) int {
 
 // CSV is the split as a table with the columns of a report's, and the machine.
 func (s Spending) CSV() ([]byte, error) {
-	kind := make([]string, len(s.By))
-	for i, k := range s.By {
-		kind[i] = string(k)
-	}
+	kind := plain.Each(s.By, func(k Key) string { return string(k) })
 	rows := [][]string{append(csvHead(), "host")}
 	for _, p := range s.Parts {
 		from, to := s.From, s.To

@@ -87,12 +87,7 @@ func (o Overlaps) Of(task fleet.TaskID, r Reach) fleet.Overlap {
 func Apart(tasks map[fleet.TaskID]Reach, serialize []string) map[fleet.TaskID][]fleet.TaskID {
 	apart := map[fleet.TaskID][]fleet.TaskID{}
 	for _, pattern := range serialize {
-		var group []fleet.TaskID
-		for _, id := range slices.Sorted(maps.Keys(tasks)) {
-			if tasks[id].meets(pattern) {
-				group = append(group, id)
-			}
-		}
+		group := plain.Kept(slices.Sorted(maps.Keys(tasks)), func(id fleet.TaskID) bool { return tasks[id].meets(pattern) })
 		for _, id := range group {
 			for _, other := range group {
 				if other != id && !slices.Contains(apart[id], other) {

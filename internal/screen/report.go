@@ -45,10 +45,7 @@ func Spending(s Style, p report.Spending) []string {
 			USD(u.USD, shows(u.Guessed)), fmt.Sprintf("%.1f", u.Worked.Hours()))...))
 	}
 	for _, part := range p.Parts {
-		var names []string
-		for _, k := range p.By {
-			names = append(names, Dash(part.Text(k)))
-		}
+		names := plain.Each(p.By, func(k report.Key) string { return Dash(part.Text(k)) })
 		add(names, part.Use)
 	}
 	add(append([]string{"all"}, make([]string, len(p.By)-1)...), p.All)

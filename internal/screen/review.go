@@ -85,9 +85,6 @@ func shortened(files []string) []string {
 }
 
 func joined(runs []fleet.RunID) string {
-	var list []string
-	for _, run := range runs {
-		list = append(list, string(run))
-	}
+	list := plain.Each(runs, func(run fleet.RunID) string { return string(run) })
 	return strings.Join(list, " ")
 }

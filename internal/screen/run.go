@@ -189,10 +189,7 @@ func agentText(v RunView) string {
 // commitsText names commits as git does for people.
 func commitsText(ids []string) string {
 	const short = 12 // distinguishes any two in a large repository
-	var list []string
-	for _, id := range ids {
-		list = append(list, plain.Line(id[:min(short, len(id))]))
-	}
+	list := plain.Each(ids, func(id string) string { return plain.Line(id[:min(short, len(id))]) })
 	return strings.Join(list, " ")
 }
 
@@ -271,11 +268,8 @@ func lessonsText(list []fleet.LessonUse) string {
 	return strings.Join(parts, "; ")
 }
 
-func safe(texts []string) (lines []string) {
-	for _, text := range texts {
-		lines = append(lines, plain.Line(text))
-	}
-	return lines
+func safe(texts []string) []string {
+	return plain.Each(texts, plain.Line)
 }
 
 // excerpt is the first or the last lines of a text.

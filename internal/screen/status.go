@@ -286,10 +286,7 @@ func tokens(n *int64) string {
 // idleText names the lanes that are idle.
 func idleText(v StatusView) string {
 	counts := LaneCounts(v.Lanes)
-	var names []string
-	for _, l := range v.Idle() {
-		names = append(names, LaneName(l.Category, l.Number, counts[l.Category]))
-	}
+	names := plain.Each(v.Idle(), func(l inspect.LaneState) string { return LaneName(l.Category, l.Number, counts[l.Category]) })
 	if len(names) == 0 {
 		return ""
 	}

@@ -26,11 +26,7 @@ func Text(s string) Cell { return Cell{Text: s} }
 
 // Row is a row of ordinary cells.
 func Row(texts ...string) []Cell {
-	row := make([]Cell, len(texts))
-	for i, t := range texts {
-		row[i] = Text(t)
-	}
-	return row
+	return plain.Each(texts, Text)
 }
 
 // Table is rows in aligned columns.
@@ -63,10 +59,7 @@ func (t Table) Lines(s Style) []string {
 	t.shrink(widths, s.Width)
 	var lines []string
 	if titled {
-		titles := make([]string, len(t.Columns))
-		for i, c := range t.Columns {
-			titles[i] = c.Title
-		}
+		titles := plain.Each(t.Columns, func(c Column) string { return c.Title })
 		lines = append(lines, t.line(s, widths, titles, nil))
 	}
 	for i, row := range t.Rows {

@@ -85,10 +85,7 @@ type Next struct {
 // Assess finds out who can be started, and lists the open tasks that are blocked.
 func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 	work, blocked := s.backlogs()
-	var list []BlockedTask
-	for _, b := range blocked {
-		list = append(list, blockedTask(b))
-	}
+	list := plain.Each(blocked, blockedTask)
 	var candidates []Candidate
 	for _, f := range s.Facts {
 		w := work.of(f.Category)

@@ -17,6 +17,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Input is everything a ranking depends on. It is stored as JSON with each fire.
@@ -147,10 +148,7 @@ func compareScores(a, b Score) int {
 
 // entitle divides this fire's sessions among those that are in.
 func entitle(ranked []Score, picks int) {
-	shares := make([]float64, len(ranked))
-	for i, c := range ranked {
-		shares[i] = c.Share
-	}
+	shares := plain.Each(ranked, func(c Score) float64 { return c.Share })
 	for i, due := range bandit.Entitlement(shares, picks) {
 		ranked[i].Due = due
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Detached starts workers as processes of their own session, for machines without
@@ -18,11 +19,7 @@ type Detached struct{ State string }
 
 // Start starts every worker and returns one error a spec, nil where it started.
 func (d Detached) Start(_ context.Context, specs []fleet.UnitSpec) []error {
-	errs := make([]error, len(specs))
-	for i, s := range specs {
-		errs[i] = d.start(s)
-	}
-	return errs
+	return plain.Each(specs, d.start)
 }
 
 func (d Detached) start(s fleet.UnitSpec) error {

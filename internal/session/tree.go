@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // processTree is the processes of one session: each process that is in the agent's session or group,
@@ -80,13 +81,8 @@ func (f processTree) adopted(all []process) (orphans []process, err error) {
 	return orphans, nil
 }
 
-func onlyDead(all []process) (zombies []process) {
-	for _, p := range all {
-		if p.dead {
-			zombies = append(zombies, p)
-		}
-	}
-	return zombies
+func onlyDead(all []process) []process {
+	return plain.Kept(all, func(p process) bool { return p.dead })
 }
 
 // addDescendants adds the descendants of the members to them.
@@ -209,10 +205,7 @@ func (f processTree) kill() error {
 			return err
 		}
 		_ = unix.Kill(-f.leader, unix.SIGKILL) // all at once: its members cannot outrun it
-		var errs []error
-		for _, p := range living {
-			errs = append(errs, p.kill())
-		}
+		errs := plain.Each(living, process.kill)
 		if err := errors.Join(errs...); err != nil {
 			return err
 		}

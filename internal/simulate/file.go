@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/tomlfile"
 )
 
@@ -284,21 +285,14 @@ func supply(t *tomlfile.Table) *Chain {
 }
 
 func policies(t *tomlfile.Table) []Policy {
-	var list []Policy
-	for _, p := range t.Children() {
-		list = append(list, policy(p, p.Name))
-	}
-	return list
+	return plain.Each(t.Children(), func(p *tomlfile.Table) Policy { return policy(p, p.Name) })
 }
 
 // policy is one that there is, or a new one on the base of one that there is, with some
 // of its constants replaced.
 func policy(t *tomlfile.Table, name string) Policy {
 	known := Policies()
-	var names []string
-	for _, p := range known {
-		names = append(names, p.Name)
-	}
+	names := plain.Each(known, func(p Policy) string { return p.Name })
 	base := name
 	if !slices.Contains(names, name) {
 		if _, err := tomlfile.PlainName("a policy's name", "[policy.mine]").Parse(name); err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Kind says how a policy decides.
@@ -98,10 +99,7 @@ func (s *Scenario) AllPolicies() []Policy {
 
 // Names are the names of policies, for a person.
 func Names(policies []Policy) string {
-	names := make([]string, len(policies))
-	for i, p := range policies {
-		names[i] = p.Name
-	}
+	names := plain.Each(policies, func(p Policy) string { return p.Name })
 	return strings.Join(names, ", ")
 }
 

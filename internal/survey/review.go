@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/store"
 )
@@ -115,10 +116,7 @@ func (f *Fleet) shared(ctx context.Context, t review.Target, sessions map[fleet.
 	if list, err = f.Work.Shared(ctx, t, watched); err != nil || len(list) == 0 {
 		return nil, err
 	}
-	var ids []fleet.RunID
-	for _, b := range list {
-		ids = append(ids, b.Run)
-	}
+	ids := plain.Each(list, func(b review.Branch) fleet.RunID { return b.Run })
 	decided, err := f.Store.Reviews(ctx, ids...)
 	maps.Copy(decisions, decided)
 	return list, err
@@ -146,10 +144,7 @@ func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 // findClashes finds which items conflict with each other.
 func (f *Fleet) findClashes(ctx context.Context, items []review.Item) error {
 	pairs := review.Pairs(items)
-	tips := make([][2]string, len(pairs))
-	for n, pair := range pairs {
-		tips[n] = [2]string{items[pair[0]].Tip, items[pair[1]].Tip}
-	}
+	tips := plain.Each(pairs, func(pair [2]int) [2]string { return [2]string{items[pair[0]].Tip, items[pair[1]].Tip} })
 	clash, err := f.Work.Clashes(ctx, tips)
 	if err != nil {
 		return err

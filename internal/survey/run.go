@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
 // OpenRuns are those that have not ended, with how they do.
-func (f *Fleet) OpenRuns(v View) (list []fleet.RunStatus) {
-	for _, r := range v.Snapshot.Open {
-		list = append(list, f.UnderWay(r, v.Live[r.ID], v.Now))
-	}
-	return list
+func (f *Fleet) OpenRuns(v View) []fleet.RunStatus {
+	return plain.Each(v.Snapshot.Open, func(r fleet.Run) fleet.RunStatus { return f.UnderWay(r, v.Live[r.ID], v.Now) })
 }
 
 // UnderWay is a run that has not ended, with how it does.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // limit is a property that the kernel enforces through a file of the unit's cgroup,
@@ -137,11 +138,7 @@ func wantedLimits(properties map[string]any) (list []wanted) {
 }
 
 func namesOf(list []wanted) []string {
-	names := make([]string, len(list))
-	for i, w := range list {
-		names[i] = w.property
-	}
-	return names
+	return plain.Each(list, func(w wanted) string { return w.property })
 }
 
 // breach says why a limit does not hold, or "".

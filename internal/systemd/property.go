@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // property is one setting of systemd.resource-control(5), systemd.exec(5) or
@@ -154,10 +155,7 @@ func unknownProperty(name string, known []property) error {
 		return fleet.WithHint(fmt.Errorf("%w: unit property %s: it has no effect in a user's service manager, which accepts it in silence", fleet.ErrUsage, name),
 			"PrivateNetwork and RestrictAddressFamilies keep a worker from the network, PrivateDevices from devices")
 	}
-	names := make([]string, len(known))
-	for i, p := range known {
-		names[i] = p.name
-	}
+	names := plain.Each(known, func(p property) string { return p.name })
 	slices.Sort(names)
 	hint := "known are " + strings.Join(names, ", ")
 	if near := fleet.Nearest(name, names); near != "" {

@@ -110,10 +110,7 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 
 // foldLine names the lanes that are folded.
 func (m Model) foldLine(rows []row) string {
-	names := make([]string, len(rows))
-	for i, r := range rows {
-		names[i] = m.laneName(r.category, r.lane)
-	}
+	names := plain.Each(rows, func(r row) string { return m.laneName(r.category, r.lane) })
 	return m.style().Paint(screen.Dim, fmt.Sprintf("○  %d idle: %s", len(rows), strings.Join(names, ", ")))
 }
 

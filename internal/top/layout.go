@@ -6,6 +6,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -192,11 +193,6 @@ func partly(first, end, n int) string {
 }
 
 func join(parts ...string) string {
-	var list []string
-	for _, p := range parts {
-		if p != "" {
-			list = append(list, p)
-		}
-	}
+	list := plain.Kept(parts, func(p string) bool { return p != "" })
 	return strings.Join(list, "  ")
 }

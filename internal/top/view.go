@@ -256,11 +256,7 @@ func (m Model) logBody(rows int) []string {
 		return []string{m.style().Paint(screen.Dim, "  "+note)}
 	}
 	lines := v.window(max(rows, 0))
-	list := make([]string, len(lines))
-	for i, l := range lines {
-		list[i] = "  " + l
-	}
-	return list
+	return plain.Each(lines, func(l string) string { return "  " + l })
 }
 
 func (m Model) helpLines(room int) []string {

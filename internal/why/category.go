@@ -302,18 +302,12 @@ func brief(c fleet.Choice) string {
 	return cmp.Or(words[c.By], c.Refusal, c.Reason)
 }
 
-func (c Category) runs() (list []string) {
-	for _, r := range c.Runs {
-		list = append(list, fate(r, r.Category, nil, c.Now))
-	}
-	return list
+func (c Category) runs() []string {
+	return plain.Each(c.Runs, func(r fleet.Run) string { return fate(r, r.Category, nil, c.Now) })
 }
 
-func (c Category) denials() (list []string) {
-	for _, d := range c.Denials {
-		list = append(list, denied(d, c.Now))
-	}
-	return list
+func (c Category) denials() []string {
+	return plain.Each(c.Denials, func(d fleet.DeniedClaim) string { return denied(d, c.Now) })
 }
 
 func denied(d fleet.DeniedClaim, now time.Time) string {

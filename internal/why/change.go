@@ -74,11 +74,8 @@ type difference struct {
 
 type differences []difference
 
-func (d differences) names() (words []string) {
-	for _, x := range d {
-		words = append(words, string(x.category))
-	}
-	return words
+func (d differences) names() []string {
+	return plain.Each(d, func(x difference) string { return string(x.category) })
 }
 
 // differences are the categories of which something differs, by name, and those of which

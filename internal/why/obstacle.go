@@ -94,10 +94,7 @@ func (c Category) noTask() string {
 	if open == 0 {
 		return "It has no open task."
 	}
-	var why []string
-	for _, b := range c.Blocked {
-		why = append(why, fmt.Sprintf("%q %s", b.ID, b.Reason))
-	}
+	why := plain.Each(c.Blocked, func(b selector.BlockedTask) string { return fmt.Sprintf("%q %s", b.ID, b.Reason) })
 	for _, state := range fleet.TaskStates() {
 		if n := c.States[state]; n > 0 && !state.Workable() && !state.Settled() && state != fleet.StateExpired {
 			why = append(why, fmt.Sprintf("%d in state %s", n, state))
@@ -181,11 +178,8 @@ func (g Refusal) agentChange() (change, command string) {
 	return change, command
 }
 
-func (c Category) lanes(h selector.Obstacle) (list []Obstacle) {
-	for _, r := range c.InFlight {
-		list = append(list, c.inLane(h.Kind, r))
-	}
-	return list
+func (c Category) lanes(h selector.Obstacle) []Obstacle {
+	return plain.Each(c.InFlight, func(r fleet.RunStatus) Obstacle { return c.inLane(h.Kind, r) })
 }
 
 func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {

@@ -282,9 +282,6 @@ func (t Task) claim() []string {
 	return []string{sentence("%s held it at epoch %d, and gave it back as %s at %s%s", c.Holder, c.Epoch, c.Ending, moment(c.ReleasedAt, t.Now), tail(c.Reason))}
 }
 
-func (t Task) denials() (list []string) {
-	for _, d := range t.Denials {
-		list = append(list, denied(d, t.Now))
-	}
-	return list
+func (t Task) denials() []string {
+	return plain.Each(t.Denials, func(d fleet.DeniedClaim) string { return denied(d, t.Now) })
 }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Landings takes the right to land work in the clone, and returns what gives it back. It ends with
@@ -324,11 +325,8 @@ func (t *turn) begun(ctx context.Context, dead note, files []string) (bool, erro
 }
 
 // literal are paths that git takes for no patterns.
-func literal(files []string) (paths []string) {
-	for _, file := range files {
-		paths = append(paths, ":(top,literal)"+file)
-	}
-	return paths
+func literal(files []string) []string {
+	return plain.Each(files, func(file string) string { return ":(top,literal)" + file })
 }
 
 // keepOthers stashes what is in the work tree if some file there is neither as it was before the

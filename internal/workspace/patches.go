@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/plain"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -26,10 +28,7 @@ func (c Clone) Clashes(ctx context.Context, pairs [][2]string) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	var merges []string
-	for _, pair := range pairs {
-		merges = append(merges, pair[0]+" "+pair[1])
-	}
+	merges := plain.Each(pairs, func(pair [2]string) string { return pair[0] + " " + pair[1] })
 	outcomes, err := g.asItIs().mergeTree(ctx, merges)
 	if err != nil {
 		return nil, err

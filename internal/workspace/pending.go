@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/review"
 )
 
@@ -37,10 +38,7 @@ func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.Run
 	if all, err = c.tips(ctx, g); err != nil || len(all) == 0 {
 		return t, all, err
 	}
-	var runs []fleet.RunID
-	for _, b := range all {
-		runs = append(runs, b.Run)
-	}
+	runs := plain.Each(all, func(b review.Branch) fleet.RunID { return b.Run })
 	commits, err := made(runs)
 	if err != nil {
 		return t, nil, err
@@ -119,10 +117,7 @@ const mostHistory = 20_000
 
 func (p *pending) read(ctx context.Context, all []review.Branch) error {
 	p.own, p.bases = map[string]commit{}, map[string]string{}
-	var tips []string
-	for _, b := range all {
-		tips = append(tips, b.Tip)
-	}
+	tips := plain.Each(all, func(b review.Branch) string { return b.Tip })
 	slices.Sort(tips)
 	tips = slices.Compact(tips)
 	own, err := p.feed(lines(append(slices.Clone(tips), "^"+p.target))).commits(ctx, "--stdin")
@@ -390,10 +385,7 @@ const mostTried = 500
 // tryMerges merges branches with the target in thought.
 func (p *pending) tryMerges(ctx context.Context, unsure []*review.Branch) error {
 	unsure = unsure[:min(len(unsure), mostTried)]
-	var merges []string
-	for _, b := range unsure {
-		merges = append(merges, p.target+" "+b.Tip)
-	}
+	merges := plain.Each(unsure, func(b *review.Branch) string { return p.target + " " + b.Tip })
 	outcomes, err := p.mergeTree(ctx, merges)
 	if err != nil {
 		return err

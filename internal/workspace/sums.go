@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"stint/internal/plain"
 )
 
 // shift is what commits with the same patch have in common, and is known without a diff, which takes twice as long:
@@ -66,10 +68,7 @@ func (p *pending) plausible(ctx context.Context, ids []string) ([]string, error)
 type change struct{ file, from, to string }
 
 func filesOf(list []change) string {
-	files := make([]string, len(list))
-	for i, c := range list {
-		files[i] = c.file
-	}
+	files := plain.Each(list, func(c change) string { return c.file })
 	return names(files)
 }
 

@@ -7,6 +7,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -93,10 +94,7 @@ func (p *Page) points(c fleet.Category) (list []Checkpoint) {
 // relearn works the evidence of a category out anew.
 func (p *Page) relearn(c fleet.Category) {
 	rows := p.points(c)
-	points := make([]store.Checkpoint, len(rows))
-	for i, r := range rows {
-		points[i] = r.Checkpoint
-	}
+	points := plain.Each(rows, func(r Checkpoint) store.Checkpoint { return r.Checkpoint })
 	grades := slices.DeleteFunc(slices.Clone(p.Graded[c]), func(e store.Entry) bool { return e.Counted <= points[0].Arm.Graded })
 	points, arm := Relearnt(points, p.arm(c), grades)
 	for i := range rows {

@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -119,9 +120,5 @@ func (p *Page) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.
 
 // underWay are the runs that have not ended, in brief.
 func (p *Page) underWay() []fleet.Run {
-	list := make([]fleet.Run, len(p.Open))
-	for i, r := range p.Open {
-		list[i] = r.Run
-	}
-	return list
+	return plain.Each(p.Open, func(r Run) fleet.Run { return r.Run })
 }

@@ -14,6 +14,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -176,11 +177,8 @@ func (r *recount) arm(c fleet.Category) {
 }
 
 // numbers are those of a list, in its order.
-func numbers[T any](list []T, of func(T) int) (all []int) {
-	for _, x := range list {
-		all = append(all, of(x))
-	}
-	return all
+func numbers[T any](list []T, of func(T) int) []int {
+	return plain.Each(list, of)
 }
 
 // begun are the rounds that fires began.

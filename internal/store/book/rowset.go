@@ -5,6 +5,8 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+
+	"stint/internal/plain"
 )
 
 // Rows are rows of one table on a page: those that were read, and those that are to be written.
@@ -73,19 +75,13 @@ func (t *Rows[R]) All() iter.Seq[R] {
 }
 
 // Written are the rows that are to be written.
-func (t *Rows[R]) Written() (list []R) {
-	for _, key := range t.changed {
-		list = append(list, t.rows[key])
-	}
-	return list
+func (t *Rows[R]) Written() []R {
+	return plain.Each(t.changed, func(key string) R { return t.rows[key] })
 }
 
 // Gone are the rows that are to be deleted.
-func (t *Rows[R]) Gone() (list []R) {
-	for _, key := range slices.Sorted(maps.Keys(t.gone)) {
-		list = append(list, t.gone[key])
-	}
-	return list
+func (t *Rows[R]) Gone() []R {
+	return plain.Each(slices.Sorted(maps.Keys(t.gone)), func(key string) R { return t.gone[key] })
 }
 
 // Len is the number of rows.

@@ -1,0 +1,22 @@
+package plain
+
+import "slices"
+
+// Each is what of makes of each thing of a list, in order; nil where there is none.
+func Each[T, U any](list []T, of func(T) U) (all []U) {
+	all = slices.Grow(all, len(list))
+	for _, thing := range list {
+		all = append(all, of(thing))
+	}
+	return all
+}
+
+// Kept are those of a list that keep is true of, in order; nil where there is none.
+func Kept[T any](list []T, keep func(T) bool) (kept []T) {
+	for _, thing := range list {
+		if keep(thing) {
+			kept = append(kept, thing)
+		}
+	}
+	return kept
+}
