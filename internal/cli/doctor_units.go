@@ -17,6 +17,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/systemd"
 )
@@ -192,10 +193,10 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 		return err
 	}
 	for _, f := range status.Fires {
-		r.LastFire, r.Latest = f.At, newest(r.Latest, f.At)
+		r.LastFire, r.Latest = f.At, plain.Latest(r.Latest, f.At)
 	}
 	for _, run := range status.Runs {
-		r.Latest = newest(r.Latest, run.CreatedAt, run.StartedAt, run.EndedAt)
+		r.Latest = plain.Latest(r.Latest, run.CreatedAt, run.StartedAt, run.EndedAt)
 	}
 	if r.Leftovers, err = leftovers(ctx, e); err != nil {
 		return err
@@ -223,10 +224,6 @@ func unpriced(ctx context.Context, e *inspect.Explainer) (list []doctor.Unpriced
 		}
 	}
 	return list, nil
-}
-
-func newest(times ...time.Time) time.Time {
-	return slices.MaxFunc(times, time.Time.Compare)
 }
 
 // leftovers are the runs that a reaping would close, at two looks: a run that just ends

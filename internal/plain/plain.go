@@ -7,6 +7,7 @@ package plain
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -69,6 +70,9 @@ func hostile(r rune) bool {
 
 // Stamp writes a time as RFC 3339 in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// Latest is the latest of some times.
+func Latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // Span is a length of time in at most seven characters: to the second below a minute,
 // to the minute below a day, and then to the hour.

@@ -174,7 +174,7 @@ func bars(spans []TimelineSpan, x times) (list []bar) {
 		}
 		last.spans++
 		last.end = max(last.end, b.end)
-		last.To = later(last.To, s.To)
+		last.To = plain.Latest(last.To, s.To)
 		last.Faint = last.Faint && s.Faint
 		last.Open = last.Open || s.Open
 	}
@@ -186,13 +186,6 @@ func bars(spans []TimelineSpan, x times) (list []bar) {
 func (b bar) takes(next bar) bool {
 	return max(b.end-b.start, next.end-b.start) < 2*thin && next.end-next.start < thin && next.start-b.end < dense &&
 		(b.spans > 1 || b.end-b.start < thin)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // draw draws a bar of at least one unit, as part of a link where it has one.

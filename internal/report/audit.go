@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Record is what an audit is computed from, all since one time.
@@ -296,7 +297,7 @@ func peak(holds []fleet.LaneHold) int {
 	for _, h := range holds {
 		changes = append(changes, change{h.AcquiredAt, 1})
 		if !h.ReleasedAt.IsZero() {
-			changes = append(changes, change{later(h.AcquiredAt, h.ReleasedAt), -1}) // a clock may be set back
+			changes = append(changes, change{plain.Latest(h.AcquiredAt, h.ReleasedAt), -1}) // a clock may be set back
 		}
 	}
 	slices.SortFunc(changes, func(a, b change) int {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Lane is what went on in one lane.
@@ -35,7 +36,7 @@ func (p Report) LanesFrom() time.Time {
 			oldest = r.CreatedAt
 		}
 	}
-	return later(oldest, p.From)
+	return plain.Latest(oldest, p.From)
 }
 
 // lanes sorts the holds of the runs that are known by lanes.

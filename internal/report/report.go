@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Options say what of the past a report is about.
@@ -208,7 +209,7 @@ func (p Report) first() time.Time {
 	if len(p.Steps) == 0 {
 		return time.Time{}
 	}
-	first := later(p.Steps[0].From, p.From)
+	first := plain.Latest(p.Steps[0].From, p.From)
 	if !p.AllRuns {
 		return first
 	}
@@ -218,14 +219,7 @@ func (p Report) first() time.Time {
 			oldest = r.CreatedAt
 		}
 	}
-	return later(first, oldest)
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return plain.Latest(first, oldest)
 }
 
 type pair struct {

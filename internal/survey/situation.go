@@ -177,7 +177,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			Arm:          v.Snapshot.Coming(name, f.Here.Host),
 		}
 		// A fire closes crashed runs first, and the category rests from their end on.
-		if ended := latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {
+		if ended := plain.Latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {
 			facts.Rests = ended.Add(c.Cooldown)
 		}
 		if fleet.Ahead(arm.AsleepSince, v.Now) {
@@ -186,13 +186,6 @@ func (f *Fleet) Situation(v View) selector.Situation {
 		s.Facts = append(s.Facts, facts)
 	}
 	return s
-}
-
-func latest(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // paused says what keeps a category from being started, or "".

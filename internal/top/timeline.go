@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -86,27 +87,13 @@ func (t track) cells(now time.Time, columns int) []int {
 			if !end.After(from) && i != int(r.StartedAt.Sub(begin)/step) {
 				break
 			}
-			there := latest(r.StartedAt, from)
-			if d := earliest(end, from.Add(step)).Sub(there); cells[i] < 0 || d > longest[i] {
+			there := plain.Latest(r.StartedAt, from)
+			if d := min(end.Sub(there), from.Add(step).Sub(there)); cells[i] < 0 || d > longest[i] {
 				cells[i], longest[i] = n, d
 			}
 		}
 	}
 	return cells
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // draw draws a track. Each run's first column stands out, which separates runs in a row: it is
