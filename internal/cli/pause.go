@@ -76,7 +76,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	running := 0
 	err = a.withEngine(ctx, accessFor(o.dryRun), nil, func(e *engine.Engine) error {
 		// Counted after: a fire that decided before may have started one until then.
-		if err := e.Pause(ctx, p); err != nil {
+		if err := e.Store.Pause(ctx, p); err != nil {
 			return err
 		}
 		open, err := e.Open(ctx, string(category))
@@ -121,7 +121,7 @@ func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) 
 			a.nothingYet()
 			return nil
 		}
-		changed, err = e.Resume(ctx, category)
+		changed, err = e.Store.Resume(ctx, category)
 		return err
 	})
 	return changed, err

@@ -112,7 +112,11 @@ func (c Command) run(ctx context.Context) ([]byte, error) {
 	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
 		return stdout.data, nil
 	}
-	return nil, withStderr(c.stopped(ctx, waited(err)), stderr.String())
+	err = c.stopped(ctx, waited(err))
+	if said := stderr.String(); said != "" {
+		err = fmt.Errorf("%w: %s", err, said)
+	}
+	return nil, err
 }
 
 func (c Command) limit() int {

@@ -25,11 +25,3 @@ func waited(err error) error {
 	}
 	return &ExitError{Status: exit.ExitCode()}
 }
-
-// withStderr adds what the command said last.
-func withStderr(err error, said string) error {
-	if said == "" {
-		return err
-	}
-	return fmt.Errorf("%w: %s", err, said)
-}

@@ -67,7 +67,7 @@ func Examine(f Facts) []Finding {
 		ExamineStore(f.Store), examineRecord(f.Record), examineAgents(f.Agents), examineBoxes(f.Boxes), examineRests(f.Record), examinePrices(f.Record),
 		examineWorkspace(f), examineTasks(f.Tasks), examineWaiting(f.Record), examineCategories(f),
 		{examineClock(f)},
-		examineDisks(f.Disks),
+		plain.Each(f.Disks, examineDisk),
 	} {
 		list = append(list, part...)
 	}

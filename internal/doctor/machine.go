@@ -140,10 +140,6 @@ func examineClock(f Facts) Finding {
 	return ok(check, "kept in time")
 }
 
-func examineDisks(disks []Disk) []Finding {
-	return plain.Each(disks, examineDisk)
-}
-
 func examineDisk(d Disk) Finding {
 	const check = "disk"
 	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, plain.Bytes(d.Free), plain.Bytes(d.Size), d.Path)

@@ -63,8 +63,10 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		return FireReport{}, err
 	}
 	if !o.DryRun {
-		e.tidy(ctx) // after the look, which finds what was merged
-		e.hear(ctx)
+		e.tidy(ctx)                         // after the look, which finds what was merged
+		if err := e.hear(ctx); err != nil { // the next fire asks again
+			e.Log.ErrorContext(ctx, "feedback not asked for", slog.Any("err", err))
+		}
 	}
 	full := e.FullBy(ctx, waits) // before the look, as who counts may be slow
 	r, failed, specs, err := e.plan(ctx, o, full)

@@ -29,18 +29,11 @@ type Reviewers interface {
 // finds words that wait for a session, and opens the task. It is stored that they are answered
 // after the end of the session that did: if we die in between, one more session reads them.
 
-// hear asks what is said of published work, and makes work of what is new. Nothing fails
-// because of it: the next fire asks again.
-func (e *Engine) hear(ctx context.Context) {
+// hear asks what is said of published work, and makes work of what is new.
+func (e *Engine) hear(ctx context.Context) error {
 	if e.Reviewers == nil {
-		return
+		return nil
 	}
-	if err := e.hearAll(ctx); err != nil {
-		e.Log.ErrorContext(ctx, "feedback not asked for", slog.Any("err", err))
-	}
-}
-
-func (e *Engine) hearAll(ctx context.Context) error {
 	known, err := e.Store.Feedback(ctx)
 	if err != nil {
 		return err

@@ -320,18 +320,10 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 	}
 }
 
-// worktree is the folder of a run that has one of its own.
-func (e *Engine) worktree(run fleet.RunID) string {
-	return filepath.Join(e.Worktrees(), string(run))
-}
-
 // folder is where a run of the category works.
 func (e *Engine) folder(c config.Category, run fleet.RunID) string {
 	if c.Worktree {
-		return e.worktree(run)
+		return filepath.Join(e.Config.State, "worktrees", string(run))
 	}
 	return e.Config.Workspace
 }
-
-// Worktrees is the folder of the runs' worktrees.
-func (e *Engine) Worktrees() string { return filepath.Join(e.Config.State, "worktrees") }

@@ -37,7 +37,9 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		return err
 	}
 	v.Full, v.Pool = full, c.Pool
-	out, surplus := w.couldFollow(v)
+	arm := v.Snapshot.Arms[w.run.Category]
+	_, surplus := arm.Settled(w.Config.Selector.Settings)
+	out, _ := w.admit(v, false) // apart from the rest that it takes first
 	follows, reason := plan.Respawn(plan.Chain{
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
 		Out: out, Surplus: surplus, Later: w.Later != nil && w.run.Unit != "",
@@ -72,15 +74,6 @@ func (w *worker) follower(ctx context.Context, rest time.Duration, binary string
 		return nil, err
 	}
 	return &next, nil
-}
-
-// couldFollow says why a session of the run's category could not follow it, apart from the
-// rest that it takes first, and how far the category is over its cap.
-func (w *worker) couldFollow(v survey.View) (out string, surplus float64) {
-	arm := v.Snapshot.Arms[w.run.Category]
-	_, surplus = arm.Settled(w.Config.Selector.Settings)
-	out, _ = w.admit(v, false)
-	return out, surplus
 }
 
 // refused is how a run ends at once that was to follow another and may not begin after all:

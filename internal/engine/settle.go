@@ -210,12 +210,6 @@ func (e *Engine) payWrites(ctx context.Context) {
 	e.payAll(ctx, s, nil)
 }
 
-// inUse reports whether some session works in the workspace, among whatever others do there.
-func (e *Engine) inUse(ctx context.Context) (bool, error) {
-	list, err := e.beside(ctx, "")
-	return slices.ContainsFunc(list, func(n neighbour) bool { return !n.Apart }), err
-}
-
 // tellingTime is for the commands and the locks that a report to one source takes.
 const tellingTime = 3 * time.Minute
 
@@ -322,8 +316,9 @@ func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 		if err != nil {
 			return err
 		}
-		if used, err := e.inUse(ctx); err != nil || used {
-			return err // it is written later
+		at, err := e.beside(ctx, "")
+		if err != nil || slices.ContainsFunc(at, func(n neighbour) bool { return !n.Apart }) {
+			return err // some session works in the workspace: it is written later
 		}
 		return e.pay(ctx, again, m, m.Reason)
 	}

@@ -35,14 +35,6 @@ type Stopped struct {
 // Asked reports whether the run's session is on another machine, and was asked to end.
 func (s Stopped) Asked() bool { return s.Err == nil && s.Run.EndedAt.IsZero() && s.Run.Stop != "" }
 
-// Pause keeps fires from starting sessions, until it is over or resumed.
-func (e *Engine) Pause(ctx context.Context, p fleet.Pause) error { return e.Store.Pause(ctx, p) }
-
-// Resume ends a pause, and a back-off, and reports whether there was one.
-func (e *Engine) Resume(ctx context.Context, c fleet.Category) (bool, error) {
-	return e.Store.Resume(ctx, c)
-}
-
 // Open reads the runs that have not ended, oldest first: those at work, those about to begin,
 // and those that rest before they do. The name is a category's or a run's; empty: all.
 func (e *Engine) Open(ctx context.Context, name string) ([]fleet.Run, error) {

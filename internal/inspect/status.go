@@ -320,7 +320,8 @@ func pausesAt(pauses []fleet.Pause, now time.Time) []fleet.Pause {
 
 func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []StoppedAgent) {
 	for _, a := range s.Agents {
-		if why := a.Blocked(now, probing(s, a)); why != "" {
+		probing := slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == a.Probe })
+		if why := a.Blocked(now, probing); why != "" {
 			if i := slices.IndexFunc(s.Hosts, func(h fleet.Host) bool { return h.ID == a.Host }); i >= 0 && len(s.Hosts) > 1 {
 				why += ", on machine " + s.Hosts[i].Name + " alone"
 			}
@@ -328,11 +329,6 @@ func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []Stopp
 		}
 	}
 	return list
-}
-
-// probing reports whether the run that last tried the agent is under way.
-func probing(s store.Snapshot, a fleet.AgentState) bool {
-	return slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == a.Probe })
 }
 
 // firstCategory is the one to name to a person who begins.

@@ -53,7 +53,9 @@ func (f Folder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case path == top:
-			w.visitTop(err)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				w.report(frontmatter.Unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
+			}
 			return nil
 		}
 		return w.visit(path, entry, err)
@@ -71,13 +73,6 @@ type walk struct {
 	lessons  []fleet.Lesson
 	problems []fleet.LessonProblem
 	first    map[fleet.LessonID]string // where each id was found
-}
-
-// visitTop is given why the folder itself cannot be read, or nil.
-func (w *walk) visitTop(err error) {
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		w.report(frontmatter.Unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
-	}
 }
 
 // visit takes an entry of the folder. An error is why a sub-folder, taken before,

@@ -36,11 +36,12 @@ func parse(path string, data []byte, known []fleet.Category) (reading, error) {
 	f := d.Fields()
 	match := f.Within("match")
 	categories := choose(f, match, "categories", "session_categories")
+	tags := append(choose(f, match, "tags"), match.Elements("keywords")...)
 	r := reading{
 		lesson: fleet.Lesson{
 			ID:         id,
 			Categories: parseCategories(f, categories),
-			Tags:       texts(append(choose(f, match, "tags"), match.Elements("keywords")...)),
+			Tags:       plain.Each(tags, func(e frontmatter.Element) string { return e.Text }),
 			Body:       d.Body,
 			Path:       path,
 		},
@@ -76,10 +77,6 @@ func parseCategories(f frontmatter.Fields, elements []frontmatter.Element) []fle
 		categories = append(categories, c)
 	}
 	return categories
-}
-
-func texts(elements []frontmatter.Element) []string {
-	return plain.Each(elements, func(e frontmatter.Element) string { return e.Text })
 }
 
 // unknownCategories has a problem for each category that is not known, for a slip of

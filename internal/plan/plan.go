@@ -107,7 +107,11 @@ func Decide(in Input) Plan {
 		}
 		p.Choices = append(p.Choices, c)
 	}
-	p.Choices = append(p.Choices, in.out()...)
+	for _, s := range in.Scores {
+		if !s.In { // the ranking left it out
+			p.Choices = append(p.Choices, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason(), By: s.By})
+		}
+	}
 	return p
 }
 
@@ -161,14 +165,4 @@ func (in Input) score(c fleet.Category) (float64, string) {
 		}
 	}
 	return 0, ReasonStart
-}
-
-// out are the choices about categories that the ranking left out.
-func (in Input) out() (list []fleet.Choice) {
-	for _, s := range in.Scores {
-		if !s.In {
-			list = append(list, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason(), By: s.By})
-		}
-	}
-	return list
 }

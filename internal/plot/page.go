@@ -6,6 +6,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,7 +76,7 @@ func Fragment(charts ...Chart) []byte {
 		p.width = size.width
 		p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot %s" role="%s" viewBox="0 0 %s %s" font-family="sans-serif" font-size="%d">`+"\n",
 			size.class, role(charts), Coordinate(p.width), Coordinate(total(charts, p.width)), fontSize)
-		p.printf("<title>%s</title>\n", markup.Escape(names(charts)))
+		p.printf("<title>%s</title>\n", markup.Escape(strings.Join(plain.Each(charts, Chart.name), "; ")))
 		p.stack(charts)
 		p.printf("</svg>\n")
 	}
@@ -85,17 +86,10 @@ func Fragment(charts ...Chart) []byte {
 // role is what the picture is to a reader that does not see it: one that holds links may
 // not be an image, as those would be hidden.
 func role(charts []Chart) string {
-	for _, c := range charts {
-		if c.linked() {
-			return "group"
-		}
+	if slices.ContainsFunc(charts, Chart.linked) {
+		return "group"
 	}
 	return "img"
-}
-
-func names(charts []Chart) string {
-	list := plain.Each(charts, Chart.name)
-	return strings.Join(list, "; ")
 }
 
 func total(charts []Chart, width float64) (sum float64) {

@@ -324,7 +324,7 @@ func violations(holds []fleet.LaneHold) (list []Violation) {
 	for _, h := range sorted {
 		key := lane{h.Category, h.Lane}
 		before, found := longest[key]
-		if found && endsAfter(before, h.AcquiredAt) {
+		if found && (before.ReleasedAt.IsZero() || before.ReleasedAt.After(h.AcquiredAt)) {
 			list = append(list, Violation{h.Category, h.Lane, before.Run, h.Run, h.AcquiredAt})
 		}
 		if !found || !before.ReleasedAt.IsZero() && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(before.ReleasedAt)) {
@@ -332,8 +332,4 @@ func violations(holds []fleet.LaneHold) (list []Violation) {
 		}
 	}
 	return list
-}
-
-func endsAfter(h fleet.LaneHold, t time.Time) bool {
-	return h.ReleasedAt.IsZero() || h.ReleasedAt.After(t)
 }

@@ -43,7 +43,7 @@ func Review(v ReviewView, s Style) []string {
 	}
 	r.add("files", shortened(v.Files))
 	r.add("conflicts", safe(v.Conflicts))
-	r.text("clashes", joined(v.Collides))
+	r.text("clashes", strings.Join(plain.Each(v.Collides, func(run fleet.RunID) string { return string(run) }), " "))
 	r.text("check", checkText(v.Item))
 	if d := v.Detail; d != nil {
 		r.text("session", stateText(*d, s))
@@ -82,9 +82,4 @@ func shortened(files []string) []string {
 		return append(safe(files[:mostFiles]), fmt.Sprintf("… and %d more", len(files)-mostFiles))
 	}
 	return safe(files)
-}
-
-func joined(runs []fleet.RunID) string {
-	list := plain.Each(runs, func(run fleet.RunID) string { return string(run) })
-	return strings.Join(list, " ")
 }

@@ -108,7 +108,10 @@ func Rank(in Input) Selection {
 	ranked := s.Ranked()
 	s.Tier = lead(ranked, in.Settings)
 	s.Picks = in.pick(ranked)
-	entitle(ranked, s.Picks)
+	shares := plain.Each(ranked, func(c Score) float64 { return c.Share })
+	for i, due := range bandit.Entitlement(shares, s.Picks) {
+		ranked[i].Due = due
+	}
 	return s
 }
 
@@ -143,14 +146,6 @@ func compareScores(a, b Score) int {
 		return cmp.Or(cmp.Compare(b.Value, a.Value), cmp.Compare(a.tie, b.tie), cmp.Compare(a.Category, b.Category))
 	default:
 		return cmp.Compare(a.Category, b.Category)
-	}
-}
-
-// entitle divides this fire's sessions among those that are in.
-func entitle(ranked []Score, picks int) {
-	shares := plain.Each(ranked, func(c Score) float64 { return c.Share })
-	for i, due := range bandit.Entitlement(shares, picks) {
-		ranked[i].Due = due
 	}
 }
 

@@ -174,8 +174,9 @@ func (r Runner) layered(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t
 	}
 	w, found, err := r.enter(ctx, b, with, trial(b))
 	if err != nil && b.Layers.Namespaces != "" {
-		if refused := refusesNamespaces(ctx, b.Layers.Namespaces); refused != "" {
-			b.Layers = fleet.BoxLayers{Refused: refused}
+		least := []string{b.Layers.Namespaces, "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"}
+		if _, refused := ask(ctx, least); refused != nil {
+			b.Layers = fleet.BoxLayers{Refused: refused.Error()}
 			w, found, err = r.enter(ctx, b, with, trial(b))
 		}
 	}
@@ -251,13 +252,4 @@ func ask(ctx context.Context, argv []string) ([]byte, error) {
 		err = errors.New(plain.Line(strings.TrimSpace(string(exit.Stderr))))
 	}
 	return answer, err
-}
-
-// refusesNamespaces is why bubblewrap cannot make the least namespace here, or "".
-func refusesNamespaces(ctx context.Context, bwrap string) string {
-	_, err := ask(ctx, []string{bwrap, "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"})
-	if err != nil {
-		return err.Error()
-	}
-	return ""
 }

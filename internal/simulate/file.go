@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -65,7 +66,7 @@ func scenarioIn(f *tomlfile.File) (*Scenario, error) {
 		Review:       optional(file, "review", reviewer),
 		Fates:        optional(file, "fates", fates),
 		Categories:   kindsOfWork(file),
-		Policies:     policies(file.Child("policy")),
+		Policies:     plain.Each(file.Child("policy").Children(), func(p *tomlfile.Table) Policy { return policy(p, p.Name) }),
 	}
 	otherPools(file.Child("pool"), s)
 	outages(file.Child("outage"), s)
@@ -284,10 +285,6 @@ func supply(t *tomlfile.Table) *Chain {
 	return c
 }
 
-func policies(t *tomlfile.Table) []Policy {
-	return plain.Each(t.Children(), func(p *tomlfile.Table) Policy { return policy(p, p.Name) })
-}
-
 // policy is one that there is, or a new one on the base of one that there is, with some
 // of its constants replaced.
 func policy(t *tomlfile.Table, name string) Policy {
@@ -300,7 +297,7 @@ func policy(t *tomlfile.Table, name string) Policy {
 		}
 		base = tomlfile.Get(t, "base", "", tomlfile.OneOf(names...))
 		if !t.Has("base") {
-			t.Missing("base", `write base = "stint", or name one of: `+Names(known))
+			t.Missing("base", `write base = "stint", or name one of: `+strings.Join(names, ", "))
 		}
 	}
 	p := Policy{Kind: Random}

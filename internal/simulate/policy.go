@@ -2,11 +2,9 @@ package simulate
 
 import (
 	"slices"
-	"strings"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
 // Kind says how a policy decides.
@@ -95,12 +93,6 @@ func (s *Scenario) AllPolicies() []Policy {
 		all = append(all, p)
 	}
 	return all
-}
-
-// Names are the names of policies, for a person.
-func Names(policies []Policy) string {
-	names := plain.Each(policies, func(p Policy) string { return p.Name })
-	return strings.Join(names, ", ")
 }
 
 // view is what a policy sees when a fire comes.

@@ -12,7 +12,11 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 		m.rechoose()
 		return m, m.readLog()
 	case key == "q", key == "ctrl+c":
-		return m.quit()
+		if m.working == 0 || m.leaving {
+			return m, tea.Quit
+		}
+		m.leaving = true // it waits for what is being done, unless it is asked twice
+		return m, nil
 	case key == "ctrl+z":
 		return m, tea.Suspend
 	case m.help:

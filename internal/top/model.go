@@ -102,15 +102,6 @@ func (m Model) lookCmd() tea.Cmd {
 	}
 }
 
-func (m Model) logCmd() tea.Cmd {
-	run, _ := m.run(m.log.run)
-	run.ID = m.log.run
-	return func() tea.Msg {
-		l, err := m.Log(run.Run)
-		return loggedMsg{run.ID, l, err}
-	}
-}
-
 // Update takes in what happened.
 func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
@@ -176,6 +167,15 @@ func (m *Model) takeLook(msg lookedMsg) {
 	m.look, m.lookedAt = msg.look, msg.at
 	m.reselect()
 	m.rechoose()
+}
+
+func (m Model) logCmd() tea.Cmd {
+	run, _ := m.run(m.log.run)
+	run.ID = m.log.run
+	return func() tea.Msg {
+		l, err := m.Log(run.Run)
+		return loggedMsg{run.ID, l, err}
+	}
 }
 
 // readLog reads the log of the selected run, unless that is being read.
@@ -407,13 +407,4 @@ func typed(text, key string) string {
 		return text + key
 	}
 	return text
-}
-
-// quit waits for what is being done, unless it is asked twice.
-func (m Model) quit() (tea.Model, tea.Cmd) {
-	if m.working == 0 || m.leaving {
-		return m, tea.Quit
-	}
-	m.leaving = true
-	return m, nil
 }

@@ -47,7 +47,8 @@ func beliefBar(r inspect.Ranked, columns int) string {
 }
 
 func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
-	first, end := window(len(m.look.Ranking), rows, m.rankAt())
+	at := slices.IndexFunc(m.look.Ranking, func(r inspect.Ranked) bool { return r.Category == m.selected.category })
+	first, end := window(len(m.look.Ranking), rows, at)
 	names := m.nameWidth()
 	bar := min(max(width-names-4-len(rankingTitles)-1, 0), widestBar)
 	for _, r := range m.look.Ranking[first:end] {
@@ -73,7 +74,3 @@ const (
 	leastBar  = 10 // columns of the narrowest bar that says more than its numbers
 	widestBar = 40 // a column is then a fortieth of a grade, which is finer than any belief
 )
-
-func (m Model) rankAt() int {
-	return slices.IndexFunc(m.look.Ranking, func(r inspect.Ranked) bool { return r.Category == m.selected.category })
-}

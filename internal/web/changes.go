@@ -40,10 +40,6 @@ type changes struct {
 	stop    context.CancelFunc // of who looks; nil: nobody does
 }
 
-func newChanges(look func(context.Context) string) *changes {
-	return &changes{look: look, waiting: map[chan string]bool{}}
-}
-
 // wait gives a channel that always holds the latest version that was not yet taken from
 // it, and what to call when it is no longer wanted. It reports false when there are too
 // many already.

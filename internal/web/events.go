@@ -223,7 +223,10 @@ func (f *follower) drain(last bool) error {
 	for f.at < info.Size() {
 		n, err := file.ReadAt(data[:min(piece, info.Size()-f.at)], f.at)
 		if n == 0 {
-			return ignoreEOF(err)
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
 		if end := bytes.LastIndexByte(data[:n], '\n'); end >= 0 {
 			f.whole = f.at + int64(end) + 1
@@ -239,13 +242,6 @@ func (f *follower) drain(last bool) error {
 		_ = f.lines.Close()
 	}
 	return f.send()
-}
-
-func ignoreEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	return err
 }
 
 // send sends the lines that are whole.

@@ -152,7 +152,9 @@ func (t table[Row]) of(rows []Row) h.HTML {
 		}
 		return h.El("tr", cells...)
 	})
-	return scroll(t.region, h.El(t.selector, h.El("caption", t.caption), h.El("thead", h.El("tr", head)), h.El("tbody", body)))
+	// It is moved by itself where it is wider than the screen.
+	return h.El("div.scroll", h.Attr("tabindex", "0"), h.Attr("role", "region"), h.Attr("aria-label", t.region),
+		h.El(t.selector, h.El("caption", t.caption), h.El("thead", h.El("tr", head)), h.El("tbody", body)))
 }
 
 // or is the table, or what to say where there are no rows.
@@ -161,11 +163,6 @@ func (t table[Row]) or(rows []Row, none string) h.HTML {
 		return empty(none)
 	}
 	return t.of(rows)
-}
-
-// scroll is a part that is moved by itself where it is wider than the screen.
-func scroll(name string, parts ...any) h.HTML {
-	return h.El("div.scroll", h.Attr("tabindex", "0"), h.Attr("role", "region"), h.Attr("aria-label", name), parts)
 }
 
 func runs(list []fleet.RunStatus, now time.Time) h.HTML {
@@ -195,7 +192,9 @@ func fires(list []fleet.Fire, now time.Time) h.HTML {
 		{"Started", "n.more", func(f fire) any { return f.Count(fleet.Spawn) }},
 		{"Skipped", "n.more", func(f fire) any { return f.Count(fleet.Skip) }},
 		{"Failed", "n.more", func(f fire) any { return bad("strong", f.Count(fleet.StartFailed)) }},
-		{"Started", "text", func(f fire) any { return h.Join(started(f), fallback(f)) }},
+		{"Started", "text", func(f fire) any {
+			return h.Join(started(f), h.If(f.Fallback != "", h.Join(" ", h.El("span.warn", "! ", bdi(f.Fallback)))))
+		}},
 	}}.of(list)
 }
 
@@ -208,10 +207,6 @@ func started(f fleet.Fire) any {
 		}
 	}
 	return orDash(len(list) > 0, h.Join(list...))
-}
-
-func fallback(f fleet.Fire) any {
-	return h.If(f.Fallback != "", h.Join(" ", h.El("span.warn", "! ", bdi(f.Fallback))))
 }
 
 // bad is a number that ought to be 0.

@@ -65,7 +65,7 @@ var files embed.FS
 // its base context when it is to end.
 func New(o Options) http.Handler {
 	s := &site{o: o, working: make(chan struct{}, mostLooks), summing: make(chan struct{}, 1)}
-	s.changes = newChanges(s.version)
+	s.changes = &changes{look: s.version, waiting: map[chan string]bool{}}
 	mux := http.NewServeMux()
 	for _, p := range []struct {
 		path string

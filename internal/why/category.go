@@ -71,7 +71,7 @@ func (c Category) Answer() Answer {
 	a.add("Its tasks", c.tasks()...)
 	a.add("The last fires", c.fires()...)
 	a.add("The last runs", c.runs()...)
-	a.add("Denials", c.denials()...)
+	a.add("Denials", denials(c.Denials, c.Now)...)
 	return a
 }
 
@@ -306,8 +306,8 @@ func (c Category) runs() []string {
 	return plain.Each(c.Runs, func(r fleet.Run) string { return fate(r, r.Category, nil, c.Now) })
 }
 
-func (c Category) denials() []string {
-	return plain.Each(c.Denials, func(d fleet.DeniedClaim) string { return denied(d, c.Now) })
+func denials(list []fleet.DeniedClaim, now time.Time) []string {
+	return plain.Each(list, func(d fleet.DeniedClaim) string { return denied(d, now) })
 }
 
 func denied(d fleet.DeniedClaim, now time.Time) string {

@@ -52,7 +52,7 @@ func (t Task) Answer() Answer {
 	a.add("Where it stands", append(t.remembered(), t.place()...)...)
 	a.add("Attempts", t.attempts()...)
 	a.add("Its last claim", t.claim()...)
-	a.add("Denials", t.denials()...)
+	a.add("Denials", denials(t.Denials, t.Now)...)
 	return a
 }
 
@@ -280,8 +280,4 @@ func (t Task) claim() []string {
 		return []string{sentence("%s held it at epoch %d, until it expired at %s", c.Holder, c.Epoch, moment(c.ExpiresAt, t.Now))}
 	}
 	return []string{sentence("%s held it at epoch %d, and gave it back as %s at %s%s", c.Holder, c.Epoch, c.Ending, moment(c.ReleasedAt, t.Now), tail(c.Reason))}
-}
-
-func (t Task) denials() []string {
-	return plain.Each(t.Denials, func(d fleet.DeniedClaim) string { return denied(d, t.Now) })
 }

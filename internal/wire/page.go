@@ -63,8 +63,7 @@ type Ranking struct {
 func NewRanking(f fleet.Fire, r *replay.Result, runs []fleet.RunStatus) Ranking {
 	o := Ranking{Schema: "stint/ranking@1", Fire: NewFire(f), Followed: "other", Sentences: []string{}, Runs: each(runs, newRun)}
 	if r != nil {
-		payload := r.Selection.Payload()
-		o.Selection, o.Sentences = &payload, append(o.Sentences, r.Selection.Sentences(selector.Figures)...)
+		o.Selection, o.Sentences = new(r.Selection.Payload()), append(o.Sentences, r.Selection.Sentences(selector.Figures)...)
 		o.Identical = len(r.Differences) == 0
 		if r.Followed {
 			o.Followed, o.Fire.Tier = "stint", int(r.Selection.Tier)

@@ -125,7 +125,7 @@ type ReportStep struct {
 func NewReport(name fleet.Name, r report.Report) Report {
 	o := Report{
 		Schema: "stint/report@1", Fleet: name, From: plain.Stamp(r.From), To: plain.Stamp(r.To), First: Time(r.First),
-		Findings: each(r.Findings, func(f report.Finding) Finding { return Finding{f.Kind, given(f.Category), f.Text} }), PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
+		Findings: each(r.Findings, func(f report.Finding) Finding { return Finding{f.Kind, some(f.Category), f.Text} }), PerHour: r.PerHour(), PerDay: r.PerDay(), Respawns: r.Respawns,
 		Neglected: r.NeglectedSpawned(), Audit: NewAudit(r.Audit), All: newReportUse(r.All),
 		Categories: each(r.Categories, newReportCategory),
 		Agents:     each(r.Agents, func(a report.AgentUse) ReportAgent { return ReportAgent{a.Agent, newReportUse(a.Use)} }),
@@ -135,24 +135,21 @@ func NewReport(name fleet.Name, r report.Report) Report {
 		Steps:      each(r.Steps, func(s report.Step) ReportStep { return ReportStep{plain.Stamp(s.From), newReportUse(s.Use)} }),
 	}
 	if r.All.Productive() > 0 {
-		cost := r.All.USDPerProductive()
-		o.Cost = &cost
+		o.Cost = new(r.All.USDPerProductive())
 	}
 	return o
 }
 
 func newReportCategory(c report.CategoryUse) ReportCategory {
 	o := ReportCategory{
-		Category: c.Category, ReportUse: newReportUse(c.Use), Part: c.Part, Share: c.Share, Entitled: c.Entitled, Judgement: given(c.Judgement),
+		Category: c.Category, ReportUse: newReportUse(c.Use), Part: c.Part, Share: c.Share, Entitled: c.Entitled, Judgement: some(c.Judgement),
 	}
 	o.Interval = nil
 	if c.Entitled > 0 {
-		ratio := c.Ratio()
-		o.Ratio = &ratio
+		o.Ratio = new(c.Ratio())
 	}
 	if c.Believed != (report.Estimate{}) {
-		believed := Believed(c.Believed)
-		o.Believed = &believed
+		o.Believed = new(Believed(c.Believed))
 	}
 	return o
 }
@@ -170,12 +167,4 @@ func newReportUse(u report.Use) ReportUse {
 		o.Grade, o.Interval = &alone.Mean, &[2]float64{alone.Low, alone.High}
 	}
 	return o
-}
-
-// given is a text, or null where there is none.
-func given[T ~string](text T) *T {
-	if text == "" {
-		return nil
-	}
-	return &text
 }

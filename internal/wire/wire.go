@@ -15,8 +15,7 @@ func Time(t time.Time) *string {
 	if t.IsZero() {
 		return nil
 	}
-	s := plain.Stamp(t)
-	return &s
+	return new(plain.Stamp(t))
 }
 
 // each is a list with an object for each thing, which is never null.

@@ -124,8 +124,5 @@ func (t *turn) deleteBranch(ctx context.Context, branch, tip string) error {
 	if used, err := t.usedIn(ctx, branch); err != nil || used != "" {
 		return err
 	}
-	return insist(ctx, func() error {
-		_, err := t.run(ctx, "update-ref", "-d", heads+branch, tip)
-		return err
-	})
+	return t.insist(ctx, "update-ref", "-d", heads+branch, tip)
 }

@@ -246,6 +246,14 @@ func insist(ctx context.Context, try func() error) error {
 	}
 }
 
+// insist is run, tried until it works, for a command whose output nobody needs.
+func (g git) insist(ctx context.Context, args ...string) error {
+	return insist(ctx, func() error {
+		_, err := g.run(ctx, args...)
+		return err
+	})
+}
+
 // pause doubles from try to try, and differs by half between processes, which would
 // else meet again.
 func pause(n int) time.Duration {

@@ -106,10 +106,7 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 	if err := os.MkdirAll(filepath.Dir(s.Dir), 0o700); err != nil {
 		return err
 	}
-	if err := insist(ctx, func() error {
-		_, err := t.run(ctx, "worktree", "add", "--quiet", "--force", "--detach", "--", s.Dir, start)
-		return err
-	}); err != nil {
+	if err := t.insist(ctx, "worktree", "add", "--quiet", "--force", "--detach", "--", s.Dir, start); err != nil {
 		return refused(s, err)
 	}
 	tree, err := t.worktree(ctx, s.Dir)
@@ -220,10 +217,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 		return false, err
 	}
 	if !out {
-		err := insist(ctx, func() error {
-			_, err := t.run(ctx, "update-ref", "-m", "stint: land run "+string(s.Run), ref, s.Commit, s.Base)
-			return err
-		})
+		err := t.insist(ctx, "update-ref", "-m", "stint: land run "+string(s.Run), ref, s.Commit, s.Base)
 		if err == nil {
 			return true, nil
 		}
@@ -405,11 +399,8 @@ func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (di
 			return err
 		}
 		dir = t.top + "-" + string(run)
-		return insist(ctx, func() error {
-			// If we die in it, git has half a folder there: git worktree remove --force.
-			_, err := t.run(ctx, "worktree", "add", "--quiet", "--", dir, branch)
-			return err
-		})
+		// If we die in it, git has half a folder there: git worktree remove --force.
+		return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
 	})
 	if err != nil {
 		return "", fmt.Errorf("check out %s: %w", branch, err)

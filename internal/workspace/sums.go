@@ -21,9 +21,6 @@ type shift struct {
 	lines uint64
 }
 
-// inverse is the shift of a commit that takes another back.
-func (s shift) inverse() shift { return shift{s.files, -s.lines} }
-
 // plausible are the commits whose patches the history may have, or take back.
 func (p *pending) plausible(ctx context.Context, ids []string) ([]string, error) {
 	files := map[string]bool{}
@@ -56,7 +53,7 @@ func (p *pending) plausible(ctx context.Context, ids []string) ([]string, error)
 	has := map[shift]bool{}
 	for _, c := range theirs {
 		s := lines.of(c)
-		has[s], has[s.inverse()] = true, true
+		has[s], has[shift{s.files, -s.lines}] = true, true // the other is of a commit that takes this one back
 	}
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool {
 		c, alike := ours[id]

@@ -141,12 +141,8 @@ func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
 	}
 	g := t.git
 	g.turn = nil // what a transport leaves behind, such as a keeper of passwords, must not keep the turn
-	err = insist(ctx, func() error {
-		_, err := g.run(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
-			"--upload-pack=git-upload-pack", "--",
-			remote, "+"+theirs+":"+s.Upstream)
-		return err
-	})
+	err = g.insist(ctx, "fetch", "--quiet", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+		"--upload-pack=git-upload-pack", "--", remote, "+"+theirs+":"+s.Upstream)
 	if failed, ok := errors.AsType[*gitError](err); ok && strings.Contains(failed.said, "couldn't find remote ref") {
 		s.Idle = fmt.Sprintf("%s has no %s", remote, theirs)
 		return s, nil
@@ -253,10 +249,7 @@ func (t *turn) unmerged(ctx context.Context) ([]string, error) {
 // not put the uncommitted changes back: these it then has put on the list of stashes.
 func (t *turn) takeBack(ctx context.Context, n note) error {
 	if rebasing(t.gitDir) {
-		err := insist(ctx, func() error {
-			_, err := t.run(ctx, "rebase", "--abort")
-			return err
-		})
+		err := t.insist(ctx, "rebase", "--abort")
 		if err != nil {
 			return err
 		}

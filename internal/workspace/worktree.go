@@ -115,10 +115,7 @@ func (t *turn) reopen(ctx context.Context, w Worktree) error {
 	if err := t.write(n); err != nil {
 		return err
 	}
-	err := insist(ctx, func() error {
-		_, err := t.run(ctx, "worktree", "add", "--quiet", "--", w.Dir, w.Branch)
-		return err
-	})
+	err := t.insist(ctx, "worktree", "add", "--quiet", "--", w.Dir, w.Branch)
 	return errors.Join(err, t.write(t.note))
 }
 
