@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -17,10 +18,7 @@ import (
 // rows are read back and compared before the mark, unless this is a dry run.
 func Copy(ctx context.Context, from, to Engine, name string, dryRun bool) (list []store.Copied, err error) {
 	err = from.Change(ctx, Need{Every: true}, func(src *Page) error {
-		list = nil
-		for _, t := range src.Tables() {
-			list = append(list, store.Copied{Table: t.Name, Rows: t.Len()})
-		}
+		list = plain.Each(src.Tables(), func(t Named) store.Copied { return store.Copied{Table: t.Name, Rows: t.Len()} })
 		for r := range src.Runs.All() {
 			if r.EndedAt.IsZero() {
 				return fleet.WithHint(fmt.Errorf("run %s of %s is open: %w", r.ID, r.Category, fleet.ErrUsage),

@@ -35,48 +35,25 @@ func (w Writer) granted(ctx context.Context, n Need, decide func(*Page) (fleet.G
 }
 
 // Renew moves a held claim's expiry to ttl from now.
-func (w Writer) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (kept store.Kept, err error) {
+func (w Writer) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
 	run, _ := h.Holder.Run()
-	_, err = w.held(ctx, "renew", Need{Key: h.Key, Renews: true, Heard: run}, func(p *Page) (c fleet.Claim, err error) {
-		kept, err = p.Renew(h, ttl)
-		return kept.Claim, err
-	})
-	if err != nil {
-		return store.Kept{}, err
-	}
-	return kept, nil
+	n := Need{Key: h.Key, Renews: true, Heard: run}
+	return unrefused(ctx, w, n, func(p *Page) (store.Kept, error) { return p.Renew(h, ttl) }, "renew claim %q", h.Key)
 }
 
 // Release gives a held claim back.
 func (w Writer) Release(ctx context.Context, h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
-	return w.held(ctx, "release", Need{Key: h.Key}, func(p *Page) (fleet.Claim, error) { return p.Release(h, ending, reason) })
-}
-
-func (w Writer) held(ctx context.Context, verb string, n Need, decide func(*Page) (fleet.Claim, error)) (c fleet.Claim, err error) {
-	err = w.write(ctx, n, func(p *Page) (err error) {
-		c, err = decide(p)
-		return err
-	}, "%s claim %q", verb, n.Key)
-	if err != nil {
-		return fleet.Claim{}, err
-	}
-	return c, nil
+	return unrefused(ctx, w, Need{Key: h.Key}, func(p *Page) (fleet.Claim, error) { return p.Release(h, ending, reason) }, "release claim %q", h.Key)
 }
 
 // ReleaseHolder gives back whatever a holder still holds.
 func (w Writer) ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error {
-	return w.write(ctx, Need{Holder: holder}, func(p *Page) error {
-		p.ReleaseHolder(holder, ending)
-		return nil
-	}, "release claims of %s", holder)
+	return w.note(ctx, Need{Holder: holder}, func(p *Page) { p.ReleaseHolder(holder, ending) }, "release claims of %s", holder)
 }
 
 // LaneReleased gives back the lane of a run.
 func (w Writer) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return w.write(ctx, Need{Holder: id.Holder()}, func(p *Page) error {
-		p.LeaveLane(id)
-		return nil
-	}, "release the lane of run %s", id)
+	return w.note(ctx, Need{Holder: id.Holder()}, func(p *Page) { p.LeaveLane(id) }, "release the lane of run %s", id)
 }
 
 // write runs a write that fails with these words.
@@ -87,14 +64,24 @@ func (w Writer) write(ctx context.Context, n Need, decide func(*Page) error, for
 	return nil
 }
 
+// note runs a write that cannot be refused, and decides nothing that a caller wants to know.
+func (w Writer) note(ctx context.Context, n Need, decide func(*Page), format string, args ...any) error {
+	return w.write(ctx, n, func(p *Page) error { decide(p); return nil }, format, args...)
+}
+
 // decided runs a write that cannot be refused, and returns what it decides.
-func decided[T any](ctx context.Context, w Writer, n Need, decide func(*Page) T, format string, args ...any) (got T, err error) {
-	err = w.write(ctx, n, func(p *Page) error {
-		got = decide(p)
-		return nil
+func decided[T any](ctx context.Context, w Writer, n Need, decide func(*Page) T, format string, args ...any) (T, error) {
+	return unrefused(ctx, w, n, func(p *Page) (T, error) { return decide(p), nil }, format, args...)
+}
+
+// unrefused runs a write, and returns what it decides unless it is refused.
+func unrefused[T any](ctx context.Context, w Writer, n Need, decide func(*Page) (T, error), format string, args ...any) (got T, err error) {
+	err = w.write(ctx, n, func(p *Page) (err error) {
+		got, err = decide(p)
+		return err
 	}, format, args...)
 	if err != nil {
-		return *new(T), err
+		return *new(T), err // what was decided was undone
 	}
 	return got, nil
 }

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -47,10 +48,7 @@ func (p *Page) addFate(f fleet.Fate, r Run, corrected map[fleet.Category]bool) (
 		before = append(before, known.Fate)
 	}
 	f.Grade = Graded(r.Verdict.Grade, before, f)
-	was := r.Grade
-	if was == nil {
-		was = r.Verdict.Grade
-	}
+	was := cmp.Or(r.Grade, r.Verdict.Grade)
 	points := p.points(r.Category)
 	belief := len(points) > 0 && r.Counted > points[0].Arm.Graded
 	p.Fates.Put(Fate{f, len(before) + 1, belief})

@@ -27,7 +27,7 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 	if err := p.meet(f.Host); err != nil {
 		return fleet.Fire{}, err
 	}
-	p.dropTails()
+	p.Tails.DeleteAll(func(t fleet.Tail) bool { return p.Now.Sub(t.At) > tailsKept })
 	fire, starts := Arbitrate(f, p.underWay())
 	p.Number++
 	fire.ID = p.Number

@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -69,11 +70,7 @@ func (r *recount) base(c fleet.Category, points []store.Checkpoint, from time.Ti
 	for _, e := range part(sessions, was.Arm.Sessions-first.Sessions, is.Sessions-first.Sessions) {
 		h.Debits, is.Round = append(h.Debits, e.Round), max(is.Round, e.Round)
 	}
-	for _, m := range part(moves, was.Arm.Fires, fires) {
-		if m.Round <= is.Round {
-			h.Moves = append(h.Moves, m)
-		}
-	}
+	h.Moves = plain.Kept(part(moves, was.Arm.Fires, fires), func(m bandit.Move) bool { return m.Round <= is.Round })
 	b = store.Base{Was: points[:at+1], Checkpoint: store.Checkpoint{Settings: was.Settings, Arm: was.Settings.Recount(was.Arm, h)}}
 	return b, at > 0 || !reflect.DeepEqual(b.Arm, was.Arm)
 }
@@ -130,26 +127,10 @@ func (p *Page) Forget(before time.Time) (n int) {
 	for _, id := range p.Old {
 		old[id] = p.Runs.Delete(Run{Run: fleet.Run{ID: id}})
 	}
-	for h := range p.Holds.All() {
-		if old[h.Run] {
-			p.Holds.Delete(h)
-		}
-	}
-	for u := range p.Uses.All() {
-		if old[u.Run] {
-			p.Uses.Delete(u)
-		}
-	}
-	for f := range p.Fates.All() {
-		if old[f.Run] {
-			p.Fates.Delete(f)
-		}
-	}
-	for c := range p.Changes.All() {
-		if old[c.Run] {
-			p.Changes.Delete(c)
-		}
-	}
+	p.Holds.DeleteAll(func(h Hold) bool { return old[h.Run] })
+	p.Uses.DeleteAll(func(u LessonUse) bool { return old[u.Run] })
+	p.Fates.DeleteAll(func(f Fate) bool { return old[f.Run] })
+	p.Changes.DeleteAll(func(c fleet.GradeChange) bool { return old[c.Run] })
 	p.Denials.Delete(func(d fleet.DeniedClaim) bool { return old[d.Run] })
 	last := p.Edge.Fire
 	for {
@@ -160,16 +141,8 @@ func (p *Page) Forget(before time.Time) (n int) {
 		last, f.Inputs, f.Selection = f.ID, nil, nil
 		p.Fires.Put(f)
 	}
-	for c := range p.Choices.All() {
-		if c.Fire <= last {
-			p.Choices.Delete(c)
-		}
-	}
-	for notice := range p.Notices.All() {
-		if notice.At.Before(before) {
-			p.Notices.Delete(notice)
-		}
-	}
+	p.Choices.DeleteAll(func(c Choice) bool { return c.Fire <= last })
+	p.Notices.DeleteAll(func(n Notice) bool { return n.At.Before(before) })
 	n = len(p.Old) + int(last-p.Edge.Fire)
 	if last > p.Edge.Fire {
 		p.SetEdge(store.Edge{From: p.Edge.From, Fire: last})

@@ -96,15 +96,6 @@ func (p *Page) keepTail(run fleet.RunID, text string) {
 	}
 }
 
-// dropTails deletes old tails.
-func (p *Page) dropTails() {
-	for t := range p.Tails.All() {
-		if p.Now.Sub(t.At) > tailsKept {
-			p.Tails.Delete(t)
-		}
-	}
-}
-
 // HostGone takes a person's word that a machine is off, and ends its open runs.
 func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
@@ -143,11 +134,7 @@ func (p *Page) ForgetHost(id string) error {
 	}
 	p.Hosts.Delete(h)
 	p.Heard.Delete(Heard{Host: id})
-	for b := range p.Boots.All() {
-		if b.Host == id {
-			p.Boots.Delete(b)
-		}
-	}
+	p.Boots.DeleteAll(func(b Boot) bool { return b.Host == id })
 	return nil
 }
 
@@ -165,15 +152,9 @@ func (p *Page) AskToStop(id fleet.RunID, reason string) bool {
 // HostGone takes a person's word that a machine is off.
 //
 // All of it is one transaction: if we die before the commit, the machine's sessions have what they had.
-func (w Writer) HostGone(ctx context.Context, id, reason string) (ended []fleet.RunID, err error) {
-	err = w.write(ctx, Need{Host: id, Gone: id}, func(p *Page) (err error) {
-		ended, err = p.HostGone(id, reason)
-		return err
-	}, "end what is on a machine")
-	if err != nil {
-		return nil, err
-	}
-	return ended, nil
+func (w Writer) HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error) {
+	n := Need{Host: id, Gone: id}
+	return unrefused(ctx, w, n, func(p *Page) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a machine")
 }
 
 // ForgetHost removes a machine that is gone.

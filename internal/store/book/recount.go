@@ -143,8 +143,8 @@ func (r *recount) arm(c fleet.Category) {
 		after   int // numbers up to this one are covered
 		numbers []int
 	}{
-		{fleet.OffAccount, "sessions", stored.Sessions, first.Sessions, numbers(sessions, nth)},
-		{fleet.OffBelief, "graded", stored.Graded, first.Graded, numbers(grades, counted)},
+		{fleet.OffAccount, "sessions", stored.Sessions, first.Sessions, plain.Each(sessions, nth)},
+		{fleet.OffBelief, "graded", stored.Graded, first.Graded, plain.Each(grades, counted)},
 		{fleet.OffAccount, "fires", stored.Fires, 0, span(0, len(moves))},
 		{fleet.OffAccount, "round", int(stored.Round), 0, begun(moves)},
 		{fleet.OffBelief, "alarms", stored.Alarms, first.Alarms, span(first.Alarms, first.Alarms+len(alarms))},
@@ -174,11 +174,6 @@ func (r *recount) arm(c fleet.Category) {
 		r.sums(subject, is, base.Settings.Recount(was, h), alarmed(was, is))
 		base = next
 	}
-}
-
-// numbers are those of a list, in its order.
-func numbers[T any](list []T, of func(T) int) []int {
-	return plain.Each(list, of)
 }
 
 // begun are the rounds that fires began.

@@ -63,6 +63,15 @@ func (t *Rows[R]) Delete(like R) bool {
 	return found
 }
 
+// DeleteAll has those of the rows deleted that are like this.
+func (t *Rows[R]) DeleteAll(like func(R) bool) {
+	for r := range t.All() {
+		if like(r) {
+			t.Delete(r)
+		}
+	}
+}
+
 // All are the rows, by key.
 func (t *Rows[R]) All() iter.Seq[R] {
 	return func(yield func(R) bool) {

@@ -202,9 +202,7 @@ func (p *Page) spend(day string, more fleet.Spent) {
 
 // use notes the lessons that match a run, in place of those of a task tried before.
 func (p *Page) use(run fleet.RunID, uses []fleet.LessonUse) {
-	for _, u := range p.uses(run) {
-		p.Uses.Delete(LessonUse{run, u})
-	}
+	p.Uses.DeleteAll(func(u LessonUse) bool { return u.Run == run })
 	for _, u := range uses {
 		p.Uses.Put(LessonUse{run, u})
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -41,10 +42,9 @@ func (w Writer) TakeForRun(ctx context.Context, t store.RunTake) (fleet.Grant, f
 
 // Denied records a denial.
 func (w Writer) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return w.write(ctx, Need{}, func(p *Page) error {
+	return w.note(ctx, Need{}, func(p *Page) {
 		d.At = p.Now
 		p.Denials.Add(d)
-		return nil
 	}, "record denial of run %s", d.Run)
 }
 
@@ -67,11 +67,8 @@ func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
 func (w Writer) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
-	err = w.write(ctx, Need{Ends: g.Run, Holder: g.Run.Holder(), Host: g.By.Host}, func(p *Page) (err error) {
-		left, err = p.Abandon(g)
-		return err
-	}, "abandon run %s", g.Run)
-	return left && err == nil, err
+	n := Need{Ends: g.Run, Holder: g.Run.Holder(), Host: g.By.Host}
+	return unrefused(ctx, w, n, func(p *Page) (bool, error) { return p.Abandon(g) }, "abandon run %s", g.Run)
 }
 
 // Respawn records whether a session follows a run, and the run that does. Its timer runs already.
@@ -94,19 +91,10 @@ func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, r
 
 // RecordFire stores a fire, its choices and the runs it is about to start, all
 // or nothing, and returns it as it is recorded.
-func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fire fleet.Fire, err error) {
+func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
 	n := Need{Attempt: f.Attempt, Number: true, Oldest: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves, Host: f.Host.ID}
-	for _, r := range f.Runs {
-		n.Runs = append(n.Runs, r.ID)
-	}
-	err = w.write(ctx, n, func(p *Page) (err error) {
-		fire, err = p.RecordFire(f)
-		return err
-	}, "record fire")
-	if err != nil {
-		return fleet.Fire{}, err
-	}
-	return fire, nil
+	n.Runs = plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
+	return unrefused(ctx, w, n, func(p *Page) (fleet.Fire, error) { return p.RecordFire(f) }, "record fire")
 }
 
 // NotStarted records that a fire's unit did not start. It reports false, and writes nothing, when
@@ -118,10 +106,9 @@ func (w Writer) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.Run
 
 // Pause keeps fires from starting a category, or anything.
 func (w Writer) Pause(ctx context.Context, pause fleet.Pause) error {
-	return w.write(ctx, Need{}, func(p *Page) error {
+	return w.note(ctx, Need{}, func(p *Page) {
 		pause.Since, pause.Until = p.Now, whole(pause.Until)
 		p.Pauses.Put(pause)
-		return nil
 	}, "pause")
 }
 
@@ -157,14 +144,8 @@ func (w Writer) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory)
 
 // SeeTasks takes what the sources show into what is remembered.
 func (w Writer) SeeTasks(ctx context.Context, list []store.TaskSight) error {
-	var n Need
-	for _, s := range list {
-		n.Tasks = append(n.Tasks, s.Task)
-	}
-	return w.write(ctx, n, func(p *Page) error {
-		p.SeeTasks(list)
-		return nil
-	}, "remember what is seen of tasks")
+	n := Need{Tasks: plain.Each(list, func(s store.TaskSight) fleet.TaskID { return s.Task })}
+	return w.note(ctx, n, func(p *Page) { p.SeeTasks(list) }, "remember what is seen of tasks")
 }
 
 // Retry forgets what sessions left of a task, but that its tracker is owed a word.
@@ -176,49 +157,35 @@ func (w Writer) Retry(ctx context.Context, task fleet.TaskID) (bool, error) {
 //
 // All of it is one transaction: if we die before the commit, the next look finds the same again.
 func (w Writer) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
-	var n Need
-	for _, f := range list {
-		n.Fates = append(n.Fates, f.Run)
-	}
+	n := Need{Fates: plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run })}
 	return decided(ctx, w, n, func(p *Page) []fleet.Fate { return p.AddFates(list) }, "record what became of runs")
 }
 
 // SaveReview stores what was decided of a run's work, and how its check went.
 func (w Writer) SaveReview(ctx context.Context, r fleet.Review) error {
 	n := Need{Reviews: []fleet.RunID{r.Run}, Places: []fleet.RunID{r.Run}}
-	return w.write(ctx, n, func(p *Page) error {
-		p.SaveReview(r)
-		return nil
-	}, "save review of run %s", r.Run)
+	return w.note(ctx, n, func(p *Page) { p.SaveReview(r) }, "save review of run %s", r.Run)
 }
 
 // SaveFeedback stores what was said of a run's work, in place of what was.
 func (w Writer) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
-	return w.write(ctx, Need{}, func(p *Page) error {
+	return w.note(ctx, Need{}, func(p *Page) {
 		f.At = whole(f.At)
 		p.Feedback.Put(f)
-		return nil
 	}, "save feedback on run %s", f.Run)
 }
 
 // SeePlaces takes what was found of runs' work into their places.
 func (w Writer) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
-	var n Need
-	for _, s := range list {
-		n.Places = append(n.Places, s.Run)
-	}
-	return w.write(ctx, n, func(p *Page) error {
-		p.SeePlaces(at, list)
-		return nil
-	}, "note places in review")
+	n := Need{Places: plain.Each(list, func(s fleet.PlaceSight) fleet.RunID { return s.Run })}
+	return w.note(ctx, n, func(p *Page) { p.SeePlaces(at, list) }, "note places in review")
 }
 
 // GoAway notes that the reviewer is away.
 func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
-	return w.write(ctx, Need{}, func(p *Page) error {
+	return w.note(ctx, Need{}, func(p *Page) {
 		a.Since, a.Until = p.Now, whole(a.Until)
 		p.Away.Put(a)
-		return nil
 	}, "note that the reviewer is away")
 }
 
