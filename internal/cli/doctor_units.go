@@ -175,14 +175,8 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	if r.Off, err = x.Discrepancies(ctx); err != nil {
 		return err
 	}
-	for _, run := range status.Open {
-		if run.State != fleet.RunCrashed {
-			r.Live++
-		}
-	}
-	for _, g := range status.Stopped {
-		r.Rests = append(r.Rests, doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix})
-	}
+	r.Live = len(plain.Kept(status.Open, func(run fleet.RunStatus) bool { return run.State != fleet.RunCrashed }))
+	r.Rests = plain.Each(status.Stopped, func(g inspect.StoppedAgent) doctor.Rest { return doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix} })
 	r.Waiting, r.Untold = status.Waiting, status.Untold
 	snapshot, err := e.Store.Snapshot(ctx)
 	if err != nil {

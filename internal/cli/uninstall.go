@@ -73,11 +73,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	r := &removal{setup: setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
 	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
 		open, err := e.Open(ctx, "")
-		for _, run := range open {
-			if !run.StartedAt.IsZero() {
-				r.running++
-			}
-		}
+		r.running = len(plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() }))
 		return err
 	}); err != nil {
 		return err

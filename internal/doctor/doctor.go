@@ -75,13 +75,8 @@ func Examine(f Facts) []Finding {
 }
 
 // Count is how many findings came out so.
-func Count(list []Finding, s State) (n int) {
-	for _, f := range list {
-		if f.State == s {
-			n++
-		}
-	}
-	return n
+func Count(list []Finding, s State) int {
+	return len(plain.Kept(list, func(f Finding) bool { return f.State == s }))
 }
 
 // Summary counts the findings in a line.

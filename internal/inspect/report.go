@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/store"
 )
@@ -50,11 +51,7 @@ func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report,
 	if err != nil {
 		return report.Report{}, err
 	}
-	for _, f := range fires {
-		if !f.At.Before(o.From) {
-			o.Fires = append(o.Fires, f)
-		}
-	}
+	o.Fires = plain.Kept(fires, func(f fleet.Fire) bool { return !f.At.Before(o.From) })
 	return report.New(r, o), nil
 }
 

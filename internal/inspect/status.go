@@ -139,11 +139,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		s.Away = &snapshot.Away
 	}
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
-	for _, name := range e.Config.AgentNames() {
-		if e.Config.Agents[name].Box == fleet.BoxOpen {
-			s.Unboxed = append(s.Unboxed, name)
-		}
-	}
+	s.Unboxed = plain.Kept(e.Config.AgentNames(), func(name string) bool { return e.Config.Agents[name].Box == fleet.BoxOpen })
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {
@@ -152,11 +148,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	}
 	s.Open, s.Hosts = e.OpenRuns(v), e.Several(v)
 	s.Lanes = e.lanes(s.Open)
-	for _, c := range v.Held { // a lane has its run beside it
-		if !c.Key.IsLane() {
-			s.Claims = append(s.Claims, c)
-		}
-	}
+	s.Claims = plain.Kept(v.Held, func(c fleet.Claim) bool { return !c.Key.IsLane() }) // a lane has its run beside it
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}
@@ -164,9 +156,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	if err != nil {
 		return Status{}, err
 	}
-	for _, r := range runs {
-		s.Runs = append(s.Runs, e.Describe(ctx, r, s.Open))
-	}
+	s.Runs = plain.Each(runs, func(r fleet.Run) fleet.RunStatus { return e.Describe(ctx, r, s.Open) })
 	last := lastFound(s.Fires)
 	bars := e.bars(v, last)
 	s.Closed, s.Held = e.closed(bars), e.Config.Untrusted()

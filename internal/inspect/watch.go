@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"stint/internal/bandit"
@@ -82,13 +83,8 @@ func (e *Explainer) Version(ctx context.Context) string {
 		state.Stir = state.At.Unix() / int64(stir.Seconds())
 	}
 	state.At = time.Time{} // each look has one of its own
-	for _, err := range err {
-		if err != nil {
-			return "unknown"
-		}
-	}
 	text, jsonErr := json.Marshal(state)
-	if jsonErr != nil {
+	if errors.Join(append(err[:], jsonErr)...) != nil {
 		return "unknown"
 	}
 	sum := sha256.Sum256(text)

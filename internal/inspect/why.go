@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -177,15 +178,11 @@ func (m *moment) unknown(ctx context.Context, q WhyQuestion) error {
 	}
 	var known []string
 	if q.Kind == "" || q.Kind == why.OfCategory {
-		for _, c := range m.Config.CategoryNames() {
-			known = append(known, string(c))
-		}
+		known = plain.Each(m.Config.CategoryNames(), func(c fleet.Category) string { return string(c) })
 	}
 	if q.Kind == "" || q.Kind == why.OfTask {
 		if v, viewErr := m.view(ctx); viewErr == nil {
-			for _, t := range v.Tasks {
-				known = append(known, string(t.ID))
-			}
+			known = append(known, plain.Each(v.Tasks, func(t fleet.Task) string { return string(t.ID) })...)
 		}
 	}
 	return fleet.WithHint(err, nearest(q.Name, known))

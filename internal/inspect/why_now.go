@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
@@ -58,16 +59,8 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 			}
 		}
 	}
-	for _, b := range in.Blocked {
-		if b.Category == name {
-			c.Blocked = append(c.Blocked, b)
-		}
-	}
-	for _, p := range pausesAt(v.Snapshot.Pauses, v.Now) {
-		if p.Category == "" || p.Category == name {
-			c.Pauses = append(c.Pauses, p)
-		}
-	}
+	c.Blocked = plain.Kept(in.Blocked, func(b selector.BlockedTask) bool { return b.Category == name })
+	c.Pauses = plain.Kept(pausesAt(v.Snapshot.Pauses, v.Now), func(p fleet.Pause) bool { return p.Category == "" || p.Category == name })
 	for _, r := range v.Snapshot.Open {
 		if r.Category == name && v.Live[r.ID] {
 			c.InFlight = append(c.InFlight, m.UnderWay(r, true, v.Now))

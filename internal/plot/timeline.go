@@ -55,12 +55,9 @@ const (
 func (t Timeline) name() string { return t.Title }
 
 func (t Timeline) linked() bool {
-	for _, r := range t.Rows {
-		if slices.ContainsFunc(r.Spans, func(s TimelineSpan) bool { return markup.Local(s.Link) }) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.Rows, func(r TimelineRow) bool {
+		return slices.ContainsFunc(r.Spans, func(s TimelineSpan) bool { return markup.Local(s.Link) })
+	})
 }
 
 func (t Timeline) keys() (list []key) {

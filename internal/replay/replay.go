@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/plan"
 	"stint/internal/selector"
 )
@@ -65,9 +66,7 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	r.compare("workers", f.Workers, in.Workers)
 	limits := plan.Limits(in)
 	limits.Allowed = f.Allowed
-	for _, c := range in.Candidates {
-		limits.Known = append(limits.Known, c.Category)
-	}
+	limits.Known = plain.Each(in.Candidates, func(c selector.Candidate) fleet.Category { return c.Category })
 	if r.Followed {
 		own := r.Selection.Payload()
 		text, err := json.Marshal(own)

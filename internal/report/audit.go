@@ -121,13 +121,8 @@ type Violation struct {
 }
 
 // Shared counts the overruns in whose time others had the lane or the task.
-func (a Audit) Shared() (n int) {
-	for _, o := range a.Overruns {
-		if o.Shared > 0 {
-			n++
-		}
-	}
-	return n
+func (a Audit) Shared() int {
+	return len(plain.Kept(a.Overruns, func(o Overrun) bool { return o.Shared > 0 }))
 }
 
 // Overrun is a session that ended after its lease was over, by its own machine's word: that machine slept, or the

@@ -191,12 +191,8 @@ func New(r Record, o Options) Report {
 		}
 	}
 	p.Categories = p.compare(categories, r)
-	for _, a := range slices.Sorted(maps.Keys(agents)) {
-		p.Agents = append(p.Agents, AgentUse{a, *agents[a]})
-	}
-	for _, k := range slices.SortedFunc(maps.Keys(pairs), pair.compare) {
-		p.Pairs = append(p.Pairs, PairUse{k.category, k.agent, *pairs[k]})
-	}
+	p.Agents = plain.Each(slices.Sorted(maps.Keys(agents)), func(a string) AgentUse { return AgentUse{a, *agents[a]} })
+	p.Pairs = plain.Each(slices.SortedFunc(maps.Keys(pairs), pair.compare), func(k pair) PairUse { return PairUse{k.category, k.agent, *pairs[k]} })
 	p.Merged = mergedWork(o.Runs, o.From, o.To)
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()

@@ -84,9 +84,7 @@ func NewSpending(tallies []fleet.Tally, from, to time.Time, by []Key) Spending {
 		parts[name].add(t)
 		s.All.add(t)
 	}
-	for _, p := range slices.SortedFunc(maps.Values(parts), s.compare) {
-		s.Parts = append(s.Parts, *p)
-	}
+	s.Parts = plain.Each(slices.SortedFunc(maps.Values(parts), s.compare), func(p *Part) Part { return *p })
 	return s
 }
 

@@ -104,19 +104,9 @@ func LandAll(commits []Change, whole Change, target []Commit) (waiting []string,
 
 // allOf reports whether a list has all of some ids, of which there are any.
 func allOf(list, ids []string) bool {
-	for _, id := range ids {
-		if !slices.Contains(list, id) {
-			return false
-		}
-	}
-	return len(ids) > 0
+	return len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !slices.Contains(list, id) })
 }
 
 func anyOf(set map[string]bool, ids []string) bool {
-	for _, id := range ids {
-		if set[id] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ids, func(id string) bool { return set[id] })
 }

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -194,10 +195,7 @@ func commitsText(ids []string) string {
 }
 
 func usageText(v RunView) string {
-	n := v.Usage.Tokens
-	if n == nil {
-		n = v.Tokens
-	}
+	n := cmp.Or(v.Usage.Tokens, v.Tokens)
 	var parts []string
 	if n != nil {
 		parts = append(parts, plain.Count(*n)+" tokens")

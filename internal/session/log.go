@@ -35,9 +35,6 @@ type cappedLog struct {
 
 // openLog goes on with the log that is there, if any.
 func openLog(path string, limit int64) (*cappedLog, error) {
-	if limit == 0 {
-		limit = defaultLogLimit
-	}
 	// Not to append: cutting down writes in the middle.
 	file, err := rundir.Make(path)
 	if err != nil {
@@ -48,7 +45,7 @@ func openLog(path string, limit int64) (*cappedLog, error) {
 		file.Close()
 		return nil, err
 	}
-	return &cappedLog{file: file, limit: max(limit, leastLogLimit), size: size}, nil
+	return &cappedLog{file: file, limit: max(cmp.Or(limit, defaultLogLimit), leastLogLimit), size: size}, nil
 }
 
 // Write never fails: an agent is not to suffer from a full disk. Each write tries

@@ -7,6 +7,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Results are what a simulation found.
@@ -51,9 +52,7 @@ type Reviewed struct {
 
 func summarize(s *Scenario, o Options, outcomes []outcome, spent []time.Duration) *Results {
 	r := &Results{Fires: s.Fires, Runs: o.Runs, Seed: o.Seed}
-	for _, c := range s.Categories {
-		r.Categories = append(r.Categories, c.Name)
-	}
+	r.Categories = plain.Each(s.Categories, func(c Category) fleet.Category { return c.Name })
 	every := spacing(s.Fires)
 	for fire := 1; fire <= s.Fires; fire++ {
 		if fire%every == 0 || fire == s.Fires {

@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -121,10 +122,7 @@ func (f *Fleet) ended(ctx context.Context, runs []fleet.Run) (bool, error) {
 	if len(runs) == 0 {
 		return false, nil
 	}
-	q := store.RunQuery{Ended: true, Limit: 1}
-	for _, r := range runs {
-		q.IDs = append(q.IDs, r.ID)
-	}
+	q := store.RunQuery{Ended: true, Limit: 1, IDs: plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })}
 	list, err := f.Store.LastRuns(ctx, q)
 	return len(list) > 0, err
 }

@@ -45,12 +45,7 @@ func likeGptme(dir string) bool {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false
 	}
-	for _, name := range names {
-		if isTaskName(name) && gptmeFile(filepath.Join(dir, name)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return isTaskName(name) && gptmeFile(filepath.Join(dir, name)) })
 }
 
 func gptmeFile(path string) bool {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -134,11 +135,7 @@ func (c *claude) system(l claudeLine) {
 		c.limit(Quota{Kind: Throttled, RetryAfter: c.delay, Text: text})
 		return
 	}
-	kind := claudeFault(l.Error, status, "")
-	if kind == "" {
-		kind = fleet.FaultConnection // there was no status: nobody answered
-	}
-	c.blame(kind, text)
+	c.blame(cmp.Or(claudeFault(l.Error, status, ""), fleet.FaultConnection), text) // without a status, nobody answered
 }
 
 // assistant is a message of the model, or what the program says in its place. Usage
@@ -213,10 +210,7 @@ func (c *claude) result(l claudeLine) {
 		}
 		c.Tokens = c.Models.Total()
 	}
-	text := l.Result
-	if text == "" {
-		text = strings.Join(append(l.Errors, l.Subtype), " ")
-	}
+	text := cmp.Or(l.Result, strings.Join(append(l.Errors, l.Subtype), " "))
 	if _, walled := claudeOldBanner(text, c.options.Now); walled {
 		success = false // versions before 2 gave it as a result like any other
 	}

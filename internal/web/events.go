@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -143,10 +144,7 @@ func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 // offsetOf is how much of the log the reader has: as it said at first, or as the last event
 // that it got said.
 func offsetOf(r *http.Request) (int64, error) {
-	text := r.Header.Get("Last-Event-ID")
-	if text == "" {
-		text = r.URL.Query().Get("from")
-	}
+	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("from"))
 	if text == "" {
 		return 0, nil
 	}

@@ -121,8 +121,7 @@ func (s *site) report(r *http.Request, e *inspect.Explainer) (view, error) {
 	if b.Report, err = e.Report(r.Context(), since); err != nil {
 		return view{}, err
 	}
-	for _, c := range b.Report.Charts(func(id fleet.RunID) string { return "/runs/" + string(id) }) {
-		b.Charts = append(b.Charts, h.Trusted(plot.Fragment(c)))
-	}
+	charts := b.Report.Charts(func(id fleet.RunID) string { return "/runs/" + string(id) })
+	b.Charts = plain.Each(charts, func(c plot.Chart) h.HTML { return h.Trusted(plot.Fragment(c)) })
 	return view{Title: "Report", Body: b, Object: wire.NewReport(e.Config.Fleet, b.Report)}, nil
 }

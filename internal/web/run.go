@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -68,10 +69,7 @@ func (b runBody) lead() h.HTML {
 }
 
 func (b runBody) facts(now time.Time) h.HTML {
-	r, tokens := b.Run, b.Tokens
-	if tokens == nil {
-		tokens = r.Usage.Tokens
-	}
+	r, tokens := b.Run, cmp.Or(b.Tokens, b.Run.Usage.Tokens)
 	codes := func(list []string, before, after any) h.HTML {
 		return h.Each(list, func(text string) h.HTML { return h.Join(before, code(text), after) })
 	}

@@ -75,11 +75,7 @@ func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
 	b := statusBody{Status: st, Never: len(st.Fires) == 0 && len(st.Runs) == 0, Spans: spans}
 	b.summarize(st)
 	b.Busy, b.Counts = busyLanes(st), screen.LaneCounts(st.Lanes)
-	for _, c := range st.Claims {
-		if _, ofRun := c.Holder.Run(); !ofRun {
-			b.People++
-		}
-	}
+	b.People = len(plain.Kept(st.Claims, func(c fleet.Claim) bool { _, ofRun := c.Holder.Run(); return !ofRun }))
 	if st.NoStore == "" {
 		b.Timeline, b.Cut, err = timeline(ctx, e, st, span)
 	}
@@ -250,11 +246,7 @@ func (b statusBody) day() h.HTML {
 
 // summarize says how the fleet does in one sentence, and what is out of order.
 func (b *statusBody) summarize(st inspect.Status) {
-	for _, r := range st.Open {
-		if r.State == fleet.RunRunning {
-			b.Running++
-		}
-	}
+	b.Running = len(plain.Kept(st.Open, func(r fleet.RunStatus) bool { return r.State == fleet.RunRunning }))
 	for i, t := range st.Timers {
 		if t.Active && (b.Next == nil || t.Firing || !t.Next.IsZero() && t.Next.Before(b.Next.Next)) {
 			b.Next = &st.Timers[i]

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Changes is what is left at a run's end of what its commits changed.
@@ -205,17 +206,8 @@ func spans(commands []command) (all []span) {
 // commits than the commands can have made are nobody's for certain: of a neighbour's and
 // an own one in the same instant nobody knows which is which.
 func (s span) settle() (own []entry, unknown int) {
-	singles := 0
-	for _, e := range s.found {
-		if e.single() {
-			singles++
-		}
-	}
-	for _, e := range s.found {
-		if e.single() && singles <= s.commits || !e.single() && s.series {
-			own = append(own, e)
-		}
-	}
+	singles := len(plain.Kept(s.found, entry.single))
+	own = plain.Kept(s.found, func(e entry) bool { return e.single() && singles <= s.commits || !e.single() && s.series })
 	return own, max(0, s.commits-len(own))
 }
 

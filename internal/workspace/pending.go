@@ -366,11 +366,7 @@ func (p *pending) measure(ctx context.Context, all []review.Branch) error {
 			continue
 		}
 		b.Files, b.Lines = p.ranges[b.Tip].files, p.ranges[b.Tip].lines
-		for _, file := range b.Files {
-			if tests.MatchString(file) {
-				b.Tests++
-			}
-		}
+		b.Tests = len(plain.Kept(b.Files, tests.MatchString))
 		if b.Landing == review.Waiting && !p.apart(b.Tip) {
 			unsure = append(unsure, b)
 		}
