@@ -27,7 +27,15 @@ budget allows, and how much is reserved for sessions under way; and for each age
 next session will reserve, computed from its last bills. A bill that was too high to count
 in full is listed: "stint help budgets".`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.budgetShow(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
+				b, err := e.Budget(cmd.Context())
+				if err == nil && !a.asObject(wire.NewBudget(b)) {
+					a.printBudget(b)
+				}
+				return err
+			})
+		},
 	}
 	var (
 		reason string
@@ -51,20 +59,6 @@ with its reason, and "stint budget" lists those of today.`,
 	addDryRun(reset, &dryRun)
 	cmd.AddCommand(reset)
 	return cmd
-}
-
-func (a *app) budgetShow(ctx context.Context) error {
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		b, err := e.Budget(ctx)
-		if err != nil {
-			return err
-		}
-		if a.asObject(wire.NewBudget(b)) {
-			return nil
-		}
-		a.printBudget(b)
-		return nil
-	})
 }
 
 func (a *app) printBudget(b inspect.Budget) {

@@ -36,7 +36,16 @@ their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWO
 masked, and so is the webhook's address behind its host: here, in "stint run --dry-run",
 and wherever else stint shows a text that holds them.`,
 			Args: cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error { return a.configShow() },
+			RunE: func(*cobra.Command, []string) error {
+				c, err := a.loadConfig()
+				if err != nil || a.asObject(wire.NewConfig(c)) {
+					return err
+				}
+				a.print(screen.Settings(plain.Each(c.Values(), func(v tomlfile.Value) screen.Setting {
+					return screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value}
+				}), a.style()))
+				return nil
+			},
 		},
 		&cobra.Command{
 			Use:   "schema",
@@ -94,21 +103,5 @@ func (a *app) configCheck(ctx context.Context) error {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
 	a.sayLine(wire.NewConfigCheck(c.Path, warnings), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
-	return nil
-}
-
-func (a *app) configShow() error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	if a.asObject(wire.NewConfig(c)) {
-		return nil
-	}
-	var list []screen.Setting
-	for _, v := range c.Values() {
-		list = append(list, screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value})
-	}
-	a.print(screen.Settings(list, a.style()))
 	return nil
 }

@@ -40,7 +40,15 @@ func newHostList(a *app) *cobra.Command {
 fires, its version of stint, and what is wrong with it. A machine is heard of when it fires, and by
 the heartbeats of its sessions, which come every few minutes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.listHosts(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
+				at, list, err := e.AllHosts(cmd.Context())
+				if err == nil && !a.asObject(wire.NewHosts(at, list)) {
+					a.print(screen.Hosts(list, at, false).Lines(screen.Style{}))
+				}
+				return err
+			})
+		},
 	}
 }
 
@@ -75,7 +83,15 @@ func newHostForget(a *app) *cobra.Command {
 		Long: `Remove a machine from the list of the fleet's. A person must have said that it is gone, and it
 must have no open runs. Its past runs stay on record.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.forgetHost(cmd.Context(), args[0], dryRun) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withHost(cmd.Context(), args[0], dryRun, func(s store.Store, h fleet.Host) error {
+				if err := s.ForgetHost(cmd.Context(), h.ID); err != nil {
+					return err
+				}
+				a.sayLine(wire.NewHostChange(h, "forgotten", nil, h.Reason, dryRun), did(dryRun, "forgot ", "would forget ")+h.Name)
+				return nil
+			})
+		},
 	}
 	addDryRun(cmd, &dryRun)
 	return cmd
@@ -99,20 +115,6 @@ fleet may have one.`,
 	cmd.Flags().Var(textFlag(&name), "name", "the machine's `NAME` in the fleet")
 	addDryRun(cmd, &dryRun)
 	return cmd
-}
-
-func (a *app) listHosts(ctx context.Context) error {
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		at, list, err := e.AllHosts(ctx)
-		if err != nil {
-			return err
-		}
-		if a.asObject(wire.NewHosts(at, list)) {
-			return nil
-		}
-		a.print(screen.Hosts(list, at, false).Lines(screen.Style{}))
-		return nil
-	})
 }
 
 // withHost runs fn with the store, and the machine of this name, or identity, in it.
@@ -173,16 +175,6 @@ func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) er
 		}
 		line := fmt.Sprintf("%s is gone: %s; ended=%d", h.Name, reason, len(ended))
 		a.sayLine(wire.NewHostChange(h, "gone", ended, reason, dryRun), dry(dryRun)+line)
-		return nil
-	})
-}
-
-func (a *app) forgetHost(ctx context.Context, name string, dryRun bool) error {
-	return a.withHost(ctx, name, dryRun, func(s store.Store, h fleet.Host) error {
-		if err := s.ForgetHost(ctx, h.ID); err != nil {
-			return err
-		}
-		a.sayLine(wire.NewHostChange(h, "forgotten", nil, h.Reason, dryRun), did(dryRun, "forgot ", "would forget ")+h.Name)
 		return nil
 	})
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/survey"
 	"stint/internal/wire"
@@ -31,34 +31,23 @@ lesson, the sessions that found nothing to do and those that failed. EXPOSURE is
 of the graded sessions behind the ranking that received the lesson.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runLessons(cmd.Context())
+			return a.explain(cmd.Context(), func(e *inspect.Explainer) error {
+				effects, err := e.LessonEffects(cmd.Context())
+				if err != nil || a.asObject(wire.NewLessons(effects)) {
+					return err
+				}
+				if len(effects) == 0 {
+					fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
+					return nil
+				}
+				a.table(append([][]string{strings.Fields(lessonColumns)}, plain.Each(effects, lessonRow)...))
+				return nil
+			})
 		},
 	}
 }
 
 const lessonColumns = "LESSON EFFECT 95% SHOWS-0.05 SHOWS-0.10 WITH WITHOUT EMPTY FAILED EXPOSURE"
-
-func (a *app) runLessons(ctx context.Context) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		effects, err := e.LessonEffects(ctx)
-		if err != nil {
-			return err
-		}
-		if a.asObject(wire.NewLessons(effects)) {
-			return nil
-		}
-		if len(effects) == 0 {
-			fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
-			return nil
-		}
-		rows := [][]string{strings.Fields(lessonColumns)}
-		for _, l := range effects {
-			rows = append(rows, lessonRow(l))
-		}
-		a.table(rows)
-		return nil
-	})
-}
 
 func lessonRow(l survey.LessonEffect) []string {
 	name, effect, interval := string(l.ID), "-", "-"

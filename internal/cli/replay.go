@@ -151,11 +151,8 @@ func (a *app) replaySince(ctx context.Context, o replayOptions) error {
 			return err
 		}
 		w, err := e.ReplaySince(ctx, o.since.before(a.Now()), o.changes.Changes)
-		if err != nil {
+		if err != nil || a.asObject(wire.NewReplaySince(w, o.changes.Texts)) {
 			return err
-		}
-		if a.asObject(wire.NewReplaySince(w, o.changes.Texts)) {
-			return nil
 		}
 		a.printWindow(w)
 		return nil

@@ -177,11 +177,8 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
 			return nil
 		}
-		rows := [][]string{strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")}
-		for _, i := range items {
-			rows = append(rows, a.reviewRow(i))
-		}
-		a.table(rows)
+		titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
+		a.table(append([][]string{titles}, plain.Each(items, a.reviewRow)...))
 		return nil
 	})
 }

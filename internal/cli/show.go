@@ -35,26 +35,23 @@ For a category it is the run under way, else the last one.`,
   stint show 01jd8wz4v0k3m7qa --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.runShow(cmd.Context(), args[0])
+			ctx := cmd.Context()
+			return a.explain(ctx, func(e *inspect.Explainer) error {
+				r, err := resolveRun(ctx, e, args[0], "")
+				if err != nil {
+					return err
+				}
+				d, err := a.runDetail(ctx, e, r.ID)
+				if err != nil {
+					return err
+				}
+				a.say(wire.NewRunDetail(d), func(s screen.Style) []string {
+					return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
+				})
+				return nil
+			})
 		},
 	}
-}
-
-func (a *app) runShow(ctx context.Context, name string) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		r, err := resolveRun(ctx, e, name, "")
-		if err != nil {
-			return err
-		}
-		d, err := a.runDetail(ctx, e, r.ID)
-		if err != nil {
-			return err
-		}
-		a.say(wire.NewRunDetail(d), func(s screen.Style) []string {
-			return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
-		})
-		return nil
-	})
 }
 
 // runDetail is all that is known of a run, with the folder of its own that it still has.

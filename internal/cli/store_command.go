@@ -40,7 +40,15 @@ func newStoreCheck(a *app) *cobra.Command {
 		Long: `Check that the store can be reached, can be written and keeps what it has acknowledged. A problem
 is status 1, a warning is not. stint doctor checks the same, and the rest of the fleet.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.checkStore(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.loadConfig()
+			if err != nil {
+				return err
+			}
+			list := doctor.ExamineStore(a.storeFacts(cmd.Context(), c))
+			a.printFindings(c.Fleet, list, nil, doctorOptions{})
+			return verdict("store", list)
+		},
 	}
 }
 
@@ -169,16 +177,6 @@ func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	return nil
 }
 
-func (a *app) checkStore(ctx context.Context) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	list := doctor.ExamineStore(a.storeFacts(ctx, c))
-	a.printFindings(c.Fleet, list, nil, doctorOptions{})
-	return verdict("store", list)
-}
-
 // named is the configuration with another store.
 func (a *app) named(c *config.Config, text string) (*config.Config, error) {
 	s, err := config.ParseStore(text, c.Fleet, a.Getenv)
@@ -264,11 +262,8 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	list, err := book.Copy(ctx, source, target, to, dryRun)
-	if err != nil {
+	if err != nil || a.asObject(wire.NewCopy(from, to, dryRun, list)) {
 		return err
-	}
-	if a.asObject(wire.NewCopy(from, to, dryRun, list)) {
-		return nil
 	}
 	for _, t := range list {
 		fmt.Fprintf(a.Stdout, "%s %-14s %s\n", did(dryRun, "copied", "would copy"), t.Table, plain.Plural(t.Rows, "row"))
