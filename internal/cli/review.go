@@ -184,7 +184,6 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 }
 
 func (a *app) reviewRow(i review.Item) []string {
-
 	grade := "-"
 	if g := i.Session.Verdict.Grade; g != nil {
 		grade = fmt.Sprintf("%.2f", *g)

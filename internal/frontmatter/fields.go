@@ -4,9 +4,9 @@ import (
 	"strings"
 	"unicode"
 
-	"stint/internal/plain"
-
 	"go.yaml.in/yaml/v4"
+
+	"stint/internal/plain"
 )
 
 // Fields reads fields of a document, or of a mapping within it. A null is a field

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/plain"
-
 	"golang.org/x/sys/unix"
+
+	"stint/internal/plain"
 )
 
 type merged struct {
