@@ -67,7 +67,9 @@ func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
 	s.Agents = a.agentFacts(c, s.environment)
 	s.Boxes = boxFacts(ctx, c)
 	s.Workspace = a.workspaceFacts(ctx, c)
-	s.Categories = categoryFacts(c)
+	s.Categories = plain.Each(c.CategoryNames(), func(name fleet.Category) doctor.Category {
+		return doctor.Category{Name: name, SelfDirected: c.Categories[name].SelfDirected, NotAllowed: !slices.Contains(c.Fanout.Allow, name)}
+	})
 	s.lookAtTasks(ctx, c, taskFolder(c))
 	a.lookAtRecord(ctx, &s)
 	s.Disks = []doctor.Disk{diskFacts("state folder", c.State), diskFacts("workspace", c.Workspace)}
@@ -250,7 +252,7 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 		if p.Source != "" {
 			s.Tasks.Failed = append(s.Tasks.Failed, doctor.Source{
 				SourceFault: fleet.SourceFault{Source: p.Source, Reason: p.Reason},
-				Command:     "cd " + fleet.ShellWord(c.Workspace) + " && " + shellLine(c.Tasks.Sources[p.Source].Command),
+				Command:     "cd " + fleet.ShellWord(c.Workspace) + " && " + strings.Join(plain.Each(c.Tasks.Sources[p.Source].Command, fleet.ShellWord), " "),
 			})
 			continue
 		}
@@ -265,21 +267,6 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 	for i := range s.Categories {
 		s.Categories[i].Open = open[s.Categories[i].Name]
 	}
-}
-
-// shellLine is a command as a shell takes it.
-func shellLine(argv []string) string {
-	words := plain.Each(argv, fleet.ShellWord)
-	return strings.Join(words, " ")
-}
-
-func categoryFacts(c *config.Config) (list []doctor.Category) {
-	for _, name := range c.CategoryNames() {
-		list = append(list, doctor.Category{
-			Name: name, SelfDirected: c.Categories[name].SelfDirected, NotAllowed: !slices.Contains(c.Fanout.Allow, name),
-		})
-	}
-	return list
 }
 
 // boxFacts makes a box once to see what holds it.

@@ -206,7 +206,8 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", c.Store.Text, err)
 	}
-	if a.asObject(wire.NewMigration(c.Store.Text, dryRun, wireSteps(m.Steps), m.Lacks)) {
+	steps := plain.Each(m.Steps, func(s postgres.Step) wire.Step { return wire.Step(s) })
+	if a.asObject(wire.NewMigration(c.Store.Text, dryRun, steps, m.Lacks)) {
 		return nil
 	}
 	switch worker := postgres.Role(c.Fleet); {
@@ -224,10 +225,6 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 		fmt.Fprintln(a.Stdout, did(dryRun, "up to date", "-- up to date"))
 	}
 	return nil
-}
-
-func wireSteps(steps []postgres.Step) []wire.Step {
-	return plain.Each(steps, func(s postgres.Step) wire.Step { return wire.Step(s) })
 }
 
 // printMigration prints what would be done, as a script for psql(1).

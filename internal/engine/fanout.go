@@ -109,7 +109,10 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 	}
 	if !o.DryRun {
 		e.see(ctx, v)
-		e.notifyLineage(ctx, v.Snapshot.Lineage, v.Now)
+		// If the store has lost what it had acknowledged, the first machine that fires says so, once.
+		if l := v.Snapshot.Lineage; l.Reason() != "" && v.Now.Sub(l.Since) < day {
+			e.notify(ctx, fleet.Notice{Event: fleet.EventWentBack, Reason: fmt.Sprintf("%s, at %s", l.Reason(), utc(l.Since)), At: v.Now})
+		}
 	}
 	v.Full, v.Pool = full, o.Pool
 	v.Full = e.letAnswer(ctx, v)

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -94,14 +93,6 @@ func (w *worker) notifyEnd(ctx context.Context) {
 				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
 			})
 		}
-	}
-}
-
-// notifyLineage sends a notice if the store has lost what it had acknowledged: once, by the first machine that
-// fires.
-func (e *Engine) notifyLineage(ctx context.Context, l fleet.Lineage, now time.Time) {
-	if reason := l.Reason(); reason != "" && now.Sub(l.Since) < day {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventWentBack, Reason: fmt.Sprintf("%s, at %s", reason, utc(l.Since)), At: now})
 	}
 }
 

@@ -157,7 +157,9 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	}
 	w.see(ctx, seen)
 	w.noteOverlaps(ctx, seen, c)
-	task, idle := w.pick(seen, c)
+	q := w.queue(seen)
+	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool { return t.Family != "" && slices.Contains(w.shun, t.Family) })
+	task, idle := q.Pick(c, w.only) // without any certainty that the claim will agree
 	if task == nil && (!category.SelfDirected || w.only != "") {
 		// Where nobody knows whether there is work, the category is not to back off.
 		if unlisted := w.Unlisted(seen.Failed, c); unlisted != "" && w.only == "" {
@@ -168,8 +170,11 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	if o := w.Unfit(c, true); o.Kind != "" {
 		return failed(errors.New(o.Reason)), false, nil
 	}
-	if err := w.takeUp(ctx, category, task); err != nil {
-		return v, false, err
+	w.asks, w.run.Branch = fleet.Feedback{}, ""
+	if task != nil && category.Worktree { // the session goes on with the work that it is to answer for, if there is any
+		if w.asks, w.run.Branch, err = w.toAnswer(ctx, task.ID); err != nil {
+			return v, false, err
+		}
 	}
 	uses, given := w.matching(seen.Lessons, w.run, task)
 	agents, err := w.proven(ctx)
@@ -193,25 +198,6 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 		return leased(ctx, lease, category.TTL)
 	}
 	return v, true, w.end(ctx, w.session(ctx, lease, category, task, given))
-}
-
-// takeUp has the session go on with the work that it is to answer for, if there is any.
-func (w *worker) takeUp(ctx context.Context, c config.Category, task *fleet.Task) (err error) {
-	w.asks, w.run.Branch = fleet.Feedback{}, ""
-	if task != nil && c.Worktree {
-		w.asks, w.run.Branch, err = w.toAnswer(ctx, task.ID)
-	}
-	return err
-}
-
-// pick chooses the task, without any certainty that the claim will agree, or says why there is
-// none.
-func (w *worker) pick(v survey.View, c fleet.Category) (task *fleet.Task, idle string) {
-	q := w.queue(v)
-	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool {
-		return t.Family != "" && slices.Contains(w.shun, t.Family)
-	})
-	return q.Pick(c, w.only)
 }
 
 // noteOverlaps logs which tasks of the category come late, or wait, for other work.
@@ -272,21 +258,15 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 		return "", err
 	}
 	if grant == fleet.Denied {
-		return taken.Denial(), w.denied(ctx, taken, task)
+		if task != nil && task.Family != "" { // its siblings are likely to be under work, too
+			w.shun = append(w.shun, task.Family)
+		}
+		return taken.Denial(), w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: taken.Key, Holder: taken.Holder})
 	}
 	run.Agent, run.Epoch = agent, taken.Epoch
 	w.run, w.task, w.taken = run, task, taken
 	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(run.Epoch)))...)
 	return "", nil
-}
-
-// denied records who was quicker, and keeps the worker out of the task's family: its
-// siblings are likely to be under work, too.
-func (w *worker) denied(ctx context.Context, by fleet.Claim, task *fleet.Task) error {
-	if task != nil && task.Family != "" {
-		w.shun = append(w.shun, task.Family)
-	}
-	return w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: by.Key, Holder: by.Holder})
 }
 
 // keeper keeps the run's claim, and that of its lane.

@@ -239,7 +239,7 @@ func pulse(r fleet.RunStatus, now time.Time) (mark, took Cell) {
 	case fleet.RunPlanned:
 		return mark, Cell{sign.Word, mark.Paint}
 	case fleet.RunSuspended:
-		return mark, Cell{Suspended(r), mark.Paint}
+		return mark, Cell{fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID), mark.Paint}
 	case fleet.RunRunning, fleet.RunEnded:
 	}
 	took = Text(plain.Span(elapsed))
@@ -261,11 +261,6 @@ func crashed(r fleet.RunStatus) string {
 
 // Waits is how long a run still waits.
 func Waits(r fleet.RunStatus, now time.Time) string { return "waits " + plain.Span(r.RestLeft(now)) }
-
-// Suspended says what to do about a run whose supervisor is suspended.
-func Suspended(r fleet.RunStatus) string {
-	return fmt.Sprintf("suspended: kill -CONT %d lets it go on", r.PID)
-}
 
 // elapsedBar is how much of its time an open run has used.
 func elapsedBar(r fleet.RunStatus, now time.Time) string {

@@ -15,8 +15,11 @@ func Why(a why.Answer, s Style) []string {
 	var lines []string
 	for i, text := range a.Lead {
 		paint := Normal
-		if i == 0 {
-			paint = verdictPaint(a)
+		switch {
+		case i == 0 && len(a.Obstacles) > 0:
+			paint = Red
+		case i == 0:
+			paint = Bold
 		}
 		lines = append(lines, s.paragraph(paint, "", "", text)...)
 	}
@@ -37,14 +40,6 @@ func Why(a why.Answer, s Style) []string {
 		}
 	}
 	return lines
-}
-
-// verdictPaint is red where something is in the way.
-func verdictPaint(a why.Answer) Paint {
-	if len(a.Obstacles) > 0 {
-		return Red
-	}
-	return Bold
 }
 
 // leastParagraph is how narrow a paragraph gets, however narrow the terminal.

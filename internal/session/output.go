@@ -50,7 +50,12 @@ func (o *output) follow() {
 		for {
 			n, err := o.read.Read(buffer)
 			if n > 0 {
-				o.take(buffer[:n])
+				o.heard()
+				o.printed += int64(n)
+				_, _ = o.log.Write(buffer[:n]) // it keeps its faults
+				if o.echo != nil {
+					o.echo.add(buffer[:n])
+				}
 			}
 			if err != nil {
 				if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -60,15 +65,6 @@ func (o *output) follow() {
 			}
 		}
 	}()
-}
-
-func (o *output) take(p []byte) {
-	o.heard()
-	o.printed += int64(len(p))
-	_, _ = o.log.Write(p) // it keeps its faults
-	if o.echo != nil {
-		o.echo.add(p)
-	}
 }
 
 // finish reads what is left, and says what became of it all.

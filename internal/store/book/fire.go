@@ -24,8 +24,11 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 		}
 		return recorded.Fire, nil
 	}
-	if err := p.meet(f.Host); err != nil {
-		return fleet.Fire{}, err
+	if h := f.Host; h.ID != "" {
+		h.FiredAt = p.Now // one that a person said is off is back
+		if err := p.takeDown(h); err != nil {
+			return fleet.Fire{}, err
+		}
 	}
 	p.Tails.DeleteAll(func(t fleet.Tail) bool { return p.Now.Sub(t.At) > tailsKept })
 	fire, starts := Arbitrate(f, p.underWay())

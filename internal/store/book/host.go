@@ -15,15 +15,6 @@ import (
 // their heartbeats.
 const heardEvery = 10 * time.Second
 
-// meet takes down what a machine that fires says of itself. One that a person said is off is back.
-func (p *Page) meet(h fleet.Host) error {
-	if h.ID == "" {
-		return nil
-	}
-	h.FiredAt = p.Now
-	return p.takeDown(h)
-}
-
 // Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
 // says the same of it. One that may not fire, as it has the name of another or is a copy, is not taken down.
 func (p *Page) Introduce(h fleet.Host) {

@@ -30,15 +30,6 @@ func (p *Page) checkpoint(c fleet.Category, a bandit.Arm, alarm bool) {
 	}
 }
 
-// debit counts the session that a run begins, and notes in its row which one it is, in what round
-// and under what load.
-func (p *Page) debit(r *Run) {
-	p.changeArm(r.Category, func(a *bandit.Arm) {
-		r.Load = a.Debit(a.Round)
-		r.Round, r.Nth = a.Round, a.Sessions
-	})
-}
-
 // learnFrom takes what a run's end says of its category into account: a grade, or that
 // there was nothing to do. Anything else says nothing, and a failure that is held not yet.
 func (p *Page) learnFrom(r fleet.Run) {
@@ -127,10 +118,12 @@ func (p *Page) countLessons(r fleet.Run) {
 
 // countUses has a session count for each of the lessons that matched its run.
 func (p *Page) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Lesson, injected bool)) {
-	for _, u := range p.uses(id) {
-		l, _ := p.Lessons.Get(store.Lesson{ID: u.Lesson, Version: u.Version, Category: c})
-		count(&l, u.Injected)
-		p.Lessons.Put(l)
+	for u := range p.Uses.All() {
+		if u.Run == id {
+			l, _ := p.Lessons.Get(store.Lesson{ID: u.Lesson, Version: u.Version, Category: c})
+			count(&l, u.Injected)
+			p.Lessons.Put(l)
+		}
 	}
 }
 

@@ -122,13 +122,8 @@ func (l *Log[R]) Add(r R) { l.Added = append(l.Added, r) }
 
 // Delete has those of the rows deleted that are like this.
 func (l *Log[R]) Delete(like func(R) bool) {
-	l.Kept = slices.DeleteFunc(slices.Clone(l.Kept), func(r R) bool {
-		if like(r) {
-			l.Gone = append(l.Gone, r)
-			return true
-		}
-		return false
-	})
+	l.Gone = append(l.Gone, plain.Kept(l.Kept, like)...)
+	l.Kept = slices.DeleteFunc(slices.Clone(l.Kept), like)
 }
 
 // Len is the number of rows.

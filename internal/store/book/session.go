@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -114,7 +115,10 @@ func (p *Page) TakeForRun(t store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	}
 	counted := r.Key == c.Key && r.Epoch == c.Epoch // the run is at work under this very claim
 	r.Task, r.Key, r.Epoch = t.Task, c.Key, c.Epoch
-	p.use(t.Run, t.Lessons)
+	p.Uses.DeleteAll(func(u LessonUse) bool { return u.Run == t.Run }) // of a task tried before
+	for _, u := range t.Lessons {
+		p.Uses.Put(LessonUse{t.Run, u})
+	}
 	if !counted {
 		if err := p.begin(t, &r); err != nil {
 			return "", fleet.Claim{}, err
@@ -124,7 +128,8 @@ func (p *Page) TakeForRun(t store.RunTake) (fleet.Grant, fleet.Claim, error) {
 	return grant, c, nil
 }
 
-// begin counts the session that a run begins, unless something has come in its way.
+// begin counts the session that a run begins, unless something has come in its way, and notes in the
+// run's row which one it is, in what round and under what load.
 func (p *Page) begin(t store.RunTake, r *Run) error {
 	if err := AsPicked(t, p.task(t.Task)); err != nil {
 		return err
@@ -137,7 +142,10 @@ func (p *Page) begin(t store.RunTake, r *Run) error {
 	if r.Nth > 0 { // the worker never heard of its grant, which has expired: the session is on account
 		return nil
 	}
-	p.debit(r)
+	p.changeArm(r.Category, func(a *bandit.Arm) {
+		r.Load = a.Debit(a.Round)
+		r.Round, r.Nth = a.Round, a.Sessions
+	})
 	return p.admit(t, r)
 }
 
@@ -198,24 +206,6 @@ func (p *Page) spend(day string, more fleet.Spent) {
 	s.USD += more.USD
 	s.Guessed += more.Guessed
 	p.Spent.Put(s)
-}
-
-// use notes the lessons that match a run, in place of those of a task tried before.
-func (p *Page) use(run fleet.RunID, uses []fleet.LessonUse) {
-	p.Uses.DeleteAll(func(u LessonUse) bool { return u.Run == run })
-	for _, u := range uses {
-		p.Uses.Put(LessonUse{run, u})
-	}
-}
-
-// uses are the lessons that match a run, by id.
-func (p *Page) uses(run fleet.RunID) (list []fleet.LessonUse) {
-	for u := range p.Uses.All() {
-		if u.Run == run {
-			list = append(list, u.LessonUse)
-		}
-	}
-	return list
 }
 
 // ResetBudget strikes out what a scope used today, and returns it. The sessions under way settle
