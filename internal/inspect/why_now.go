@@ -129,7 +129,8 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 		return err
 	}
 	for _, f := range fires {
-		if len(c.Fires) < whyFires && concerns(f, c.Name, c.Pool) {
+		ofPool := f.Pool == c.Pool && slices.ContainsFunc(f.Choices, func(o fleet.Choice) bool { return o.Category == c.Name })
+		if len(c.Fires) < whyFires && ofPool {
 			c.Fires = append(c.Fires, f)
 		}
 	}
@@ -146,11 +147,6 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 		}
 	}
 	return err
-}
-
-// concerns reports whether a fire decided about a category as one of its own pool.
-func concerns(f fleet.Fire, name fleet.Category, pool string) bool {
-	return f.Pool == pool && slices.ContainsFunc(f.Choices, func(c fleet.Choice) bool { return c.Category == name })
 }
 
 // whyTask is what is in the way of a task, where it stands, and what was tried.

@@ -220,7 +220,11 @@ func (d Draft) front(f Format, id fleet.TaskID) ([]byte, error) {
 		case field == fleet.FieldState:
 			value.Tag, value.Value = "", state
 		case f.Name == fleet.FormatBacklog && value.ShortTag() == "!!timestamp":
-			*value = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: d.date(field).Format("2006-01-02 15:04")}
+			at := d.Created
+			if field == fleet.FieldWait {
+				at = d.Wait
+			}
+			*value = yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: at.Format("2006-01-02 15:04")}
 		}
 	}
 	if f.Name == fleet.FormatBacklog {
@@ -231,13 +235,6 @@ func (d Draft) front(f Format, id fleet.TaskID) ([]byte, error) {
 		front.Content = append(head.Content, front.Content...)
 	}
 	return yaml.Marshal(&front)
-}
-
-func (d Draft) date(field fleet.TaskField) time.Time {
-	if field == fleet.FieldWait {
-		return d.Wait
-	}
-	return d.Created
 }
 
 func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {

@@ -69,14 +69,6 @@ func (f Format) id(path string) string {
 	return stem
 }
 
-// needed is the id that a task requires, as [Format.id] has it.
-func (f Format) needed(id string) string {
-	if f.Name == fleet.FormatBacklog && !isURL(id) {
-		return strings.ToLower(id)
-	}
-	return id
-}
-
 // archive is a folder of tasks that were put away. They are there for those that
 // require them.
 type archive struct {
@@ -216,7 +208,10 @@ func (r reader) paths() (list []string) {
 func (r reader) required() []string {
 	var list []string
 	for _, need := range r.Links(r.names(fleet.FieldRequires)...) {
-		if need = r.needed(need); !slices.Contains(list, need) {
+		if r.Name == fleet.FormatBacklog && !isURL(need) {
+			need = strings.ToLower(need) // as [Format.id] has it
+		}
+		if !slices.Contains(list, need) {
 			list = append(list, need)
 		}
 	}

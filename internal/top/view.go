@@ -120,7 +120,8 @@ func (m Model) trouble() string {
 	if m.fault != nil {
 		add(screen.Red, "look failed: "+m.fault.Error())
 	}
-	if age := m.now.Sub(m.lookedAt); !m.lookedAt.IsZero() && (m.fault != nil || age > stale(m.Interval)) {
+	stale := max(3*m.Interval, 5*time.Second) // a look is allowed to be slow once
+	if age := m.now.Sub(m.lookedAt); !m.lookedAt.IsZero() && (m.fault != nil || age > stale) {
 		add(screen.Red, "shown is "+plain.Span(age)+" old")
 	}
 	for _, a := range m.look.Alerts() {
@@ -143,10 +144,6 @@ func (m Model) trouble() string {
 	}
 	return " " + strings.Join(parts, s.Paint(screen.Dim, " | "))
 }
-
-// stale is how old what is shown may be before it says so: a look is allowed to be slow
-// once.
-func stale(interval time.Duration) time.Duration { return max(3*interval, 5*time.Second) }
 
 // footer is a question, or what came of the last action, or which keys there are.
 func (m Model) footer() string {

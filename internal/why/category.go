@@ -70,7 +70,7 @@ func (c Category) Answer() Answer {
 	a.add("Debt", c.owed()...)
 	a.add("Its tasks", c.tasks()...)
 	a.add("The last fires", c.fires()...)
-	a.add("The last runs", c.runs()...)
+	a.add("The last runs", plain.Each(c.Runs, func(r fleet.Run) string { return fate(r, r.Category, nil, c.Now) })...)
 	a.add("Denials", denials(c.Denials, c.Now)...)
 	return a
 }
@@ -302,14 +302,8 @@ func brief(c fleet.Choice) string {
 	return cmp.Or(words[c.By], c.Refusal, c.Reason)
 }
 
-func (c Category) runs() []string {
-	return plain.Each(c.Runs, func(r fleet.Run) string { return fate(r, r.Category, nil, c.Now) })
-}
-
 func denials(list []fleet.DeniedClaim, now time.Time) []string {
-	return plain.Each(list, func(d fleet.DeniedClaim) string { return denied(d, now) })
-}
-
-func denied(d fleet.DeniedClaim, now time.Time) string {
-	return sentence("Run %s was denied %q by %s at %s", d.Run, d.Key, d.Holder, moment(d.At, now))
+	return plain.Each(list, func(d fleet.DeniedClaim) string {
+		return sentence("Run %s was denied %q by %s at %s", d.Run, d.Key, d.Holder, moment(d.At, now))
+	})
 }

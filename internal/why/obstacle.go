@@ -18,7 +18,7 @@ func (c Category) Obstacles() (list []Obstacle) {
 		case h.Kind.Gate():
 			list = append(list, c.gates(h)...)
 		case h.Kind == fleet.HinderedByLane:
-			list = append(list, c.lanes(h)...)
+			list = append(list, plain.Each(c.InFlight, func(r fleet.RunStatus) Obstacle { return c.inLane(h.Kind, r) })...)
 		default:
 			list = append(list, c.obstacle(h))
 		}
@@ -176,10 +176,6 @@ func (g Refusal) agentChange() (change, command string) {
 		command = g.Command
 	}
 	return change, command
-}
-
-func (c Category) lanes(h selector.Obstacle) []Obstacle {
-	return plain.Each(c.InFlight, func(r fleet.RunStatus) Obstacle { return c.inLane(h.Kind, r) })
 }
 
 func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {

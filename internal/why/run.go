@@ -59,7 +59,13 @@ func (r Run) state() string {
 	return sentence("%s began at %s", name, moment(run.StartedAt, r.Now))
 }
 
-func tail(reason string) string { return because("", reason) }
+// tail appends a reason, if there is one.
+func tail(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + reason
+}
 
 func (r Run) started() []string {
 	switch run := r.Run; {

@@ -86,14 +86,6 @@ func sentence(format string, args ...any) string {
 	return text + "."
 }
 
-// because appends a reason, if there is one.
-func because(text, reason string) string {
-	if reason == "" {
-		return text
-	}
-	return text + ": " + reason
-}
-
 // moment is a time, and how far from now it is.
 func moment(t, now time.Time) string {
 	switch d := now.Sub(t); {
