@@ -68,13 +68,17 @@ func newReviewCheckout(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "checkout RUN",
 		Short: "Print a folder with the work of a session",
-		Long: `Print a folder in which the branch of a session is checked out: where it is already, or one that
-is made beside the workspace.`,
+		Long: `Print a folder beside the workspace in which the branch of a session is checked out. From then on
+the work is yours: no session goes on with it, or with its task, until the folder is gone ("git
+worktree remove FOLDER").`,
 		Example:           `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: first(a.completeItems),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
+				if i.AtWork != "" {
+					return fmt.Errorf("run %s goes on with the work of run %s: %w", i.AtWork, i.Run, fleet.ErrHeld)
+				}
 				dir, err := a.places(e.Config).CheckOut(cmd.Context(), i.Run, i.Name)
 				if err != nil {
 					return err

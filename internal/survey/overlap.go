@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/review"
 )
 
@@ -51,12 +52,16 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		}
 	}
 	var work []review.Work
+	people := map[fleet.TaskID]string{} // the folders in which people have the work of tasks
 	for _, i := range items {
 		task := i.Session.Task
 		if task != "" && len(i.Files) > 0 {
 			r := reach[task]
 			r.Files = append(r.Files, i.Files...)
 			reach[task] = r
+		}
+		if i.Open() && i.Apart {
+			people[task] = i.Dir
 		}
 		if i.Open() && !i.Shared { // where the workspace has it, sessions begin with it
 			work = append(work, review.Work{Run: i.Run, Task: task, Reach: review.Reach{Files: i.Files}})
@@ -88,6 +93,9 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 			continue
 		}
 		o := all.Of(t.ID, reach[t.ID])
+		if dir := people[t.ID]; dir != "" {
+			o = fleet.Overlap{Why: "a person has its work checked out in " + plain.Line(dir), Waits: true}
+		}
 		if o.Apart = apart[t.ID]; o.Why != "" || len(o.Apart) > 0 {
 			found[t.ID] = o
 		}

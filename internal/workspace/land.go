@@ -391,16 +391,25 @@ func (t *turn) drop(ctx context.Context, l fleet.Landing) (kept string, err erro
 	return "", t.deleteBranch(ctx, l.Branch, l.Tip)
 }
 
-// CheckOut is a folder for a person who looks at a run's work: where its branch is checked out
-// already, or one that is made beside the workspace.
+// CheckOut is a folder for a person who looks at a run's work, beside the workspace: the run's own is moved there, so that
+// no session goes on in it. One that a person has already stays where it is.
 func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (dir string, err error) {
 	err = c.inTurn(ctx, run, "check out", func(ctx context.Context, t *turn) error {
-		if dir, err = t.usedIn(ctx, branch); err != nil || dir != "" {
+		used, err := t.usedIn(ctx, branch)
+		if err != nil {
 			return err
 		}
 		dir = t.top + "-" + string(run)
-		// If we die in it, git has half a folder there: git worktree remove --force.
-		return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
+		switch {
+		case used == "":
+			// If we die in it, git has half a folder there: git worktree remove --force.
+			return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
+		case used == resolved(filepath.Join(t.clone.Root, string(run))):
+			// If we die in it, the folder may be there and git look for it where it was: git worktree repair FOLDER.
+			return t.insist(ctx, "worktree", "move", "--", used, dir)
+		}
+		dir = used
+		return nil
 	})
 	if err != nil {
 		return "", fmt.Errorf("check out %s: %w", branch, err)
