@@ -232,8 +232,9 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 		return false, err
 	}
 	// Git holds the index while it writes the files, and moves the branch last. It refuses, and
-	// touches nothing, if somebody was quicker to change one of them, or the branch.
-	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", s.Commit)
+	// touches nothing, if somebody was quicker to change one of them, or the branch, or has a file of that name that git
+	// ignores.
+	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", s.Commit)
 	ctx, cancel := tidying(ctx)
 	defer cancel()
 	if failed != nil {
