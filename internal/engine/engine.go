@@ -85,6 +85,8 @@ type Repo interface {
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error)
+	// On is the branch that the workspace has checked out; empty: it has none.
+	On(ctx context.Context) string
 	// Branch names the branch that a run in a folder of its own will most likely have.
 	Branch(run fleet.RunID) string
 	// Work returns what a run did in its folder.

@@ -200,6 +200,8 @@ func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, func
 	return fleet.Site{}, func(context.Context) (string, error) { return "", nil }, nil
 }
 
+func (noRepo) On(context.Context) string { return "" }
+
 func (noRepo) Branch(run fleet.RunID) string { return "stint/" + string(run) }
 
 func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) {

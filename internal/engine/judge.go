@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -50,6 +51,10 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
 			Insertions: work.Insertions, Deletions: work.Deletions, Cut: work.Cut,
 		}
+	}
+	if now := w.Repo.On(ctx); w.on != "" && now != w.on { // new worktrees begin there, and it may be the target of review
+		e.Moved = cmp.Or(now, "no branch")
+		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
 	}
 	var readErr error
 	if e.Transcript, readErr = w.Transcript(w.run.Agent, spec.Files.Log); readErr != nil {

@@ -36,6 +36,7 @@ type worker struct {
 	worked bool            // an agent was at work
 
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
+	on          string                                         // the branch of the workspace as the session begins there
 	laneEpoch   fleet.Epoch                                    // of the lane's claim
 	taken       fleet.Claim
 	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
@@ -293,7 +294,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
-		w.leaveFolder, w.run.Branch = leave, site.Branch
+		w.leaveFolder, w.run.Branch, w.on = leave, site.Branch, site.On
 		w.noteBranch(ctx)
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}

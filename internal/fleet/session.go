@@ -93,6 +93,7 @@ type Place struct {
 type Site struct {
 	Dir    string
 	Branch string // of the run's own; empty: the workspace's
+	On     string // the branch of the workspace, where that is the folder; empty: a commit is checked out there
 }
 
 // Work is what a run did to the workspace, and nobody else.

@@ -214,6 +214,12 @@ func TestJudgeByEvidence(t *testing.T) {
 		terms  map[string]float64
 	}{
 		{
+			"another branch is checked out",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Branch: "fix"}, Moved: "fix"},
+			fleet.Productive, value(0.5), "1 commit in 1 file; the workspace is on fix now",
+			map[string]float64{"grade_work": 0.5},
+		},
+		{
 			"too much to be counted",
 			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 2000, Insertions: 9000, Cut: true}},
 			fleet.Productive, value(0.58), "1 commit in 2000 files or more",

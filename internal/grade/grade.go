@@ -30,6 +30,7 @@ type Evidence struct {
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
 	Reports    bool     // the operator says that the result file has what a session used
+	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
 }
 
 // Changes are what is left at the end of what a session did to the files of its
@@ -105,6 +106,9 @@ func Assess(e Evidence) Judgement {
 	}
 	if v.Outcome != fleet.Productive {
 		v.Reason = leftBehind(v.Reason, e)
+	}
+	if e.Moved != "" {
+		v.Reason = annotate(v.Reason, "the workspace is on "+line(e.Moved)+" now")
 	}
 	if e.Exit.End == fleet.Exited {
 		v.ExitStatus = &e.Exit.Status

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"stint/internal/fleet"
 )
@@ -51,10 +52,25 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 		}
 		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), nil
 	case place.Sync:
-		_, err := p.Sync(ctx, run)
-		return fleet.Site{Dir: string(p.Dir)}, stay, err
+		if _, err := p.Sync(ctx, run); err != nil {
+			return fleet.Site{Dir: string(p.Dir)}, stay, err
+		}
 	}
-	return fleet.Site{Dir: string(p.Dir)}, stay, nil
+	return fleet.Site{Dir: string(p.Dir), On: p.On(ctx)}, stay, nil
+}
+
+// On is the branch that the workspace has checked out, or "": another commit, or there is no repository.
+func (p Places) On(ctx context.Context) string {
+	l, err := p.found(ctx, string(p.Dir))
+	if err != nil {
+		return ""
+	}
+	head, err := readFile(filepath.Join(l.gitDir, "HEAD"))
+	branch, is := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "+heads)
+	if err != nil || !is {
+		return ""
+	}
+	return branch
 }
 
 // Branch names the branch that a run's worktree will have, unless another branch is in the
