@@ -145,7 +145,7 @@ func (c *Config) fanoutKeys() []tomlfile.Key {
 	f, d := &c.Fanout, pressure.Defaults()
 	return []tomlfile.Key{
 		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
-			`How many other categories a worker tries when another session has the claim it wants.`),
+			`How many other categories a worker tries when others were quicker at the tasks it tried in its own: one for each lane.`),
 		tomlfile.Derived("allow", &f.Allow, c.parallel, tomlfile.List(0, c.categoryName()),
 			`The categories that a fire may start. Left out, all but those with parallel = false.`),
 		tomlfile.Of("max_load", &f.Limits.Load, d.Load, tomlfile.OrNone(tomlfile.Number(0.1, 1000)),

@@ -600,6 +600,58 @@ func TestPivotLeavesTheFamily(t *testing.T) {
 	}
 }
 
+// TestDeniedWorkerTriesTheNextTask has others be quicker at the first tasks of a category with three
+// lanes: the worker tries a task for each lane.
+func TestDeniedWorkerTriesTheNextTask(t *testing.T) {
+	t.Parallel()
+	const family = "family: release\n"
+	all := []fleet.TaskID{"a", "b", "c", "d"}
+	tests := []struct {
+		name   string
+		tasks  []fleet.TaskID
+		kin    string // of the first two tasks
+		asked  fleet.TaskID
+		denied int
+		works  fleet.TaskID // in the end; empty: it is denied
+		lost   []fleet.Key
+	}{
+		{"one is taken", all, "", "", 1, "b", []fleet.Key{"a"}},
+		{"two are taken", all, "", "", 2, "c", []fleet.Key{"a", "b"}},
+		{"as many as there are lanes", all, "", "", 9, "", []fleet.Key{"a", "b", "c"}},
+		{"no other is left", all[:1], "", "", 1, "", []fleet.Key{"a"}},
+		{"its family is left", all, family, "", 1, "c", []fleet.Key{"a"}},
+		{"a person asks for the task", all, "", "a", 1, "", []fleet.Key{"a"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "[category.code]\nlanes = 3\n")
+			for i, id := range tt.tasks {
+				b.addTask(string(id), "code", fleet.StateTodo)
+				if i < 2 && tt.kin != "" {
+					text := "---\nstate: todo\ncategory: code\n" + tt.kin + "---\n"
+					must.Do(t, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, string(id)+".md"), []byte(text), 0o600))
+				}
+			}
+			b.Store = &rival{Store: b.db, holder: "quick", quick: tt.denied}
+			run, err := b.Run(t.Context(), engine.RunOptions{Category: "code", Task: tt.asked})
+			if tt.works == "" {
+				if outcome(err) != fleet.RunDenied {
+					t.Errorf("outcome: %v; want denied", err)
+				}
+			} else if err != nil || run.Task != tt.works {
+				t.Errorf("worked on %q: %v; want %s", run.Task, err, tt.works)
+			}
+			var lost []fleet.Key
+			for _, d := range must.Get(b.db.DeniedClaims(t.Context(), time.Time{}))(t) {
+				lost = append(lost, d.Key)
+			}
+			must.Equal(t, "denied", lost, tt.lost)
+			b.checkRecord()
+		})
+	}
+}
+
 // TestReapTrims finds what a run wrote whose supervisor died before it had trimmed that.
 func TestReapTrims(t *testing.T) {
 	t.Parallel()

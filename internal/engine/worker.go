@@ -46,8 +46,8 @@ type worker struct {
 }
 
 // work tries the categories that the run may work, the one it was started for
-// first, until one gives it a lane and a claim; then it runs the session. Only a
-// denied claim leads on to the next category.
+// first, until one gives it a lane and a claim; then it runs the session. Only
+// denied claims lead on to the next category.
 func (w *worker) work(ctx context.Context) error {
 	if refused, err := w.refused(ctx); err != nil {
 		return w.giveUp(ctx, err)
@@ -63,7 +63,6 @@ func (w *worker) work(ctx context.Context) error {
 	case denial.Outcome != fleet.RunDenied:
 		return w.end(ctx, denial)
 	}
-	w.noteDenial(ctx, denial)
 	return w.pivot(ctx, denial)
 }
 
@@ -86,7 +85,6 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 		case err != nil:
 			return w.giveUp(ctx, err)
 		case v.Outcome == fleet.RunDenied:
-			w.noteDenial(ctx, v)
 			denial = v
 		}
 		if v.Outcome != fleet.Busy {
@@ -94,10 +92,6 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 		}
 	}
 	return w.end(ctx, denial)
-}
-
-func (w *worker) noteDenial(ctx context.Context, v fleet.Verdict) {
-	w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", v.Reason))...)
 }
 
 // others are the categories that the run may work after a denial: the best of its fire
@@ -139,9 +133,11 @@ func (w *worker) suits(c fleet.Category) bool {
 		other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
 }
 
-// try works one category: lane, pick, claim, session. It reports ended when the
-// run's end is recorded, with that end as the error. Otherwise the verdict says
-// why there was no session, and nothing is held any more.
+// try works one category: a lane, and in it one task after the other until a claim is
+// granted. A denied claim was granted to a session in another lane, as a rule, and each has
+// one: so many tasks are tried as there are lanes. It reports ended when the run's end is
+// recorded, with that end as the error. Otherwise the verdict says why there was no session,
+// and nothing is held any more.
 func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
 	category := w.Config.Categories[c]
 	lane, busy, err := w.lane(ctx, c, category)
@@ -152,6 +148,25 @@ func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, en
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	w.run.Category, w.run.Lane = c, lane.Number
 	defer w.leaveBoxes(ctx, "")
+	for range category.Lanes {
+		next, ended, err := w.tryTask(ctx, c, category)
+		switch {
+		case !ended && err == nil && next.Outcome == fleet.Idle && v.Outcome == fleet.RunDenied:
+			return v, false, nil // it was the last task that was free
+		case ended || err != nil || next.Outcome != fleet.RunDenied:
+			return next, ended, err
+		}
+		w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", next.Reason))...)
+		if v = next; w.only != "" {
+			break
+		}
+	}
+	return v, false, nil
+}
+
+// tryTask works the category's best task in the lane that the run has: look, pick, claim, session.
+// It returns what [worker.try] does.
+func (w *worker) tryTask(ctx context.Context, c fleet.Category, category config.Category) (v fleet.Verdict, ended bool, err error) {
 	seen, err := w.Look(ctx)
 	if err != nil {
 		return v, false, err

@@ -54,7 +54,7 @@ func (b claimsBody) html(f frame) h.HTML {
 		{"Note", "text", func(c claim) any { return bdi(c.Note) }},
 	}}
 	denials := table[denial]{
-		selector: "table.cards#denials", region: "Denials", caption: "Denied claims: the worker went on to another category, or ended", naming: 1,
+		selector: "table.cards#denials", region: "Denials", caption: "Denied claims: the worker went on to another task or category, or ended", naming: 1,
 		columns: []column[denial]{
 			{"When", "", func(d denial) any { return when(d.At, f.Now) }},
 			{"Run", "", func(d denial) any { return linkToRun(d.Run) }},
