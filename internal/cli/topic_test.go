@@ -66,6 +66,21 @@ func TestRankingTopic(t *testing.T) {
 	}
 }
 
+// TestWaitingRule finds the one rule by which a task waits for a person wherever it is described.
+func TestWaitingRule(t *testing.T) {
+	t.Parallel()
+	number := []string{"no", "one", "two", "three", "four"}
+	rule := fmt.Sprintf("waits for a person after %s sessions that worked on it, failed or not, and left its state as it was, "+
+		"unless it is active, and after %s in a row that failed, in any state", number[fleet.SessionsToWait], number[fleet.FailuresToWait])
+	for place, text := range map[string]string{
+		"operating.md": topicText(t, "operating.md"), "tasks.md": topicText(t, "tasks.md"), "task retry": newTaskRetry(&app{}).Long,
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(text, "`", "")), " "), rule) {
+			t.Errorf("%s does not say that a task %s", place, rule)
+		}
+	}
+}
+
 // TestDocumentsNameWhatExists finds every command line in the help topics and in the
 // documents to be one of a command that there is, with flags that it has, and every command to
 // stand in one of them.
