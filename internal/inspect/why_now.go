@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -186,6 +187,7 @@ func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error
 			t.Hinders = withoutWaiting(t.Hinders, *t.Task, *memory)
 		}
 	}
+	t.Review = m.reviewOf(ctx, *t.Task)
 	if i := slices.IndexFunc(v.Held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
 		t.Held = &v.Held[i]
 		t.Worker = m.worker(v, *t.Held)
@@ -198,6 +200,24 @@ func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error
 		t.Category = &c
 	}
 	return nil
+}
+
+// reviewOf is the latest run whose work at a task that is ready for review waits there; empty: none.
+// Trouble with git is logged: the task's state is known all the same.
+func (m *moment) reviewOf(ctx context.Context, t fleet.Task) (latest fleet.RunID) {
+	if t.State != fleet.StateReview || m.Work == nil {
+		return ""
+	}
+	_, items, err := m.Review(ctx)
+	if err != nil {
+		m.Log.WarnContext(ctx, "what waits for review not listed", slog.Any("err", err))
+	}
+	for _, i := range items {
+		if i.Open() && i.Session.Task == t.ID {
+			latest = max(latest, i.Run)
+		}
+	}
+	return latest
 }
 
 // worker is the run under way that holds a claim, or nil.

@@ -23,8 +23,9 @@ type Task struct {
 	Ahead    []selector.Ahead
 	Counts   string // its priority, and as what it counts
 	Overlap  fleet.Overlap
-	Endless  string    // that it has taken too many sessions; empty: it has not
-	Category *Category // nil: the configuration has none of the name
+	Endless  string      // that it has taken too many sessions; empty: it has not
+	Review   fleet.RunID // whose work at it waits for review; empty: none
+	Category *Category   // nil: the configuration has none of the name
 	Runs     []fleet.Run
 	Denials  []fleet.DeniedClaim
 }
@@ -119,10 +120,7 @@ func (t Task) obstacles() (list []Obstacle) {
 		return list
 	}
 	if !t.Task.State.Workable() {
-		list = append(list, Obstacle{
-			Kind: fleet.HinderedByState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
-			Change: t.otherState(), Command: t.forget(),
-		})
+		list = append(list, t.inState())
 	}
 	if t.Category == nil {
 		list = append(list, Obstacle{
@@ -144,6 +142,21 @@ func (t Task) obstacles() (list []Obstacle) {
 		list = append(list, t.hinder(h))
 	}
 	return list
+}
+
+// inState describes its state that no session works on. Where work at it waits for review, the decision
+// about that work opens or closes it.
+func (t Task) inState() Obstacle {
+	o := Obstacle{
+		Kind: fleet.HinderedByState, Reason: sentence("Its state is %s, which no session works on", t.Task.State),
+		Change: t.otherState(), Command: t.forget(),
+	}
+	if t.Review != "" {
+		o.Reason = sentence("Its state is %s: the work of run %s waits for review", t.Task.State, t.Review)
+		o.Change = sentence(`It takes a decision about that work: "stint review land %[1]s" closes the task, "stint review reject %[1]s --reason TEXT" opens it again`, t.Review)
+		o.Command = "stint review show " + string(t.Review)
+	}
+	return o
 }
 
 // otherState says what would make it workable. The memory stands above a file that

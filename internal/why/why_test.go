@@ -335,6 +335,7 @@ func TestVerdicts(t *testing.T) {
 		{"first", ofTask(func(q *why.Task) { q.Ahead = nil }), why.Workable, nil},
 		{"done", ofTask(func(q *why.Task) { q.Task.State = fleet.StateDone }), why.Settled, nil},
 		{"someday", ofTask(func(q *why.Task) { q.Task.State = fleet.StateSomeday }), why.Blocked, []fleet.Hindrance{fleet.HinderedByState}},
+		{"in review", ofTask(func(q *why.Task) { q.Task.State, q.Review = fleet.StateReview, first }), why.Blocked, []fleet.Hindrance{fleet.HinderedByState}},
 		{"gone", ofTask(func(q *why.Task) { q.Task = nil }), why.Gone, nil},
 		{"unreadable", ofTask(func(q *why.Task) { q.Task, q.Problem = nil, "x.md:1: odd" }), why.Blocked, []fleet.Hindrance{fleet.HinderedByProblem}},
 		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []fleet.Hindrance{fleet.HinderedByUnknown}},
