@@ -227,7 +227,9 @@ func (t *trimmer) entry(name string, entry fs.DirEntry) error {
 	if info, err := entry.Info(); err == nil && !entry.IsDir() && t.takes(info) {
 		return nil
 	}
-	t.removed++
+	if entry.Type() != fs.ModeSocket { // such as the door, which stands there after a kill
+		t.removed++
+	}
 	return removeAll(t.root, name)
 }
 

@@ -221,6 +221,24 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// TestTrimOfSockets removes a socket without counting it: it takes no room, and the door of a run that
+// was killed is one.
+func TestTrimOfSockets(t *testing.T) {
+	t.Parallel()
+	s := newState(t)
+	run := s.add(0, 1)
+	door := filepath.Join(fleet.FilesOf(s.dir, run).Out, "door")
+	fd := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
+	defer syscall.Close(fd)
+	s.must(syscall.Bind(fd, &syscall.SockaddrUnix{Name: door}))
+	if trimmed, err := s.folders(0, 0).Trim(run); err != nil || trimmed {
+		t.Errorf("got %v, %v, want nothing trimmed", trimmed, err)
+	}
+	if _, err := os.Lstat(door); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+}
+
 // TestTrimOfWhatIsNoFolder has a link in the place of the folder, to what the agent may not
 // remove.
 func TestTrimOfWhatIsNoFolder(t *testing.T) {
