@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 
@@ -174,7 +175,8 @@ func (s Store) Text(sum string) ([]byte, error) {
 	return text, err
 }
 
-// Save makes contents the confirmed ones, by path; secret are those of which no text is kept.
+// Save makes contents the confirmed ones, by path; secret are those of which no text is kept. One process
+// saves at a time, for it takes away what its own list does not name.
 //
 // If we die before the list is renamed into place, what was confirmed before stands, with texts
 // beside it that it does not name. If we die after it, texts of the list before are left. The next
@@ -188,6 +190,11 @@ func (s Store) Save(contents map[string]Content, secret func(path string) bool) 
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return err
 	}
+	turn, err := s.turn()
+	if err != nil {
+		return err
+	}
+	defer turn.Close() // the folder itself: nothing is written by it
 	r := Record{}
 	at("begun")
 	for path, content := range contents {
@@ -215,4 +222,20 @@ func (s Store) Save(contents map[string]Content, secret func(path string) bool) 
 		}
 	}
 	return err
+}
+
+// turn waits until no other process saves; the others wait until the folder that it returns is closed.
+func (s Store) turn() (folder *os.File, err error) {
+	if folder, err = os.Open(s.Dir); err != nil {
+		return nil, err
+	}
+	for {
+		if err = syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("wait for the turn to write %s: %w", s.Dir, err), folder.Close())
+	}
+	return folder, nil
 }

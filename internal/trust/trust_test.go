@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -83,6 +84,28 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 				t.Errorf("only %d points", stop)
 			}
 			return
+		}
+	}
+}
+
+// TestSaveAtOnce has several confirm at once: each comes through, and one is confirmed with all its texts.
+func TestSaveAtOnce(t *testing.T) {
+	t.Parallel()
+	s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			for range 20 {
+				if err := s.Save([]map[string]Content{before, after}[i%2], noSecret); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for path, sum := range must.Get(s.Load())(t) {
+		if _, err := s.Text(sum); err != nil {
+			t.Errorf("%s: %v", path, err)
 		}
 	}
 }
