@@ -47,7 +47,8 @@ DIR (default: this folder). With --systemd also install, enable and start the
 timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
 each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it.
 
-Existing files are kept: running it twice changes nothing. Run it again after an upgrade: unit
+Within the folder of another fleet it makes a second one only with --fleet. Existing files are
+kept: running it twice changes nothing. Run it again after an upgrade: unit
 files, and the schema that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
@@ -145,6 +146,10 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		}
 		s.did(path, kept)
 		return c, err
+	}
+	if above := config.Nearest(filepath.Dir(s.dir)); above != "" && s.o.fleet == "" {
+		return nil, fleet.WithHint(usage(fmt.Errorf("%s is within the fleet of %s", s.dir, above)),
+			"commands here are about that fleet already; for a second one, which they are about from then on: stint init --fleet NAME")
 	}
 	name, err := fleet.ParseName(cmp.Or(s.o.fleet, nameOf(s.dir)))
 	if err != nil {

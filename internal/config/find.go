@@ -27,13 +27,8 @@ func Find(explicit string, getenv func(string) string, dir string, uid int) (str
 			return filepath.Join(dir, named), nil
 		}
 	}
-	for folder := dir; ; folder = filepath.Dir(folder) {
-		if path := filepath.Join(folder, FileName); exists(path) {
-			return path, ownFile(path, uid)
-		}
-		if folder == filepath.Dir(folder) {
-			break
-		}
+	if path := Nearest(dir); path != "" {
+		return path, ownFile(path, uid)
 	}
 	own := userFolder(getenv, "XDG_CONFIG_HOME", ".config")
 	if own == "" {
@@ -44,6 +39,18 @@ func Find(explicit string, getenv func(string) string, dir string, uid int) (str
 		return "", tomlfile.Usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
 	}
 	return path, ownFile(path, uid)
+}
+
+// Nearest is the configuration in a folder or in the nearest one above it; empty: there is none.
+func Nearest(dir string) string {
+	for folder := dir; ; folder = filepath.Dir(folder) {
+		if path := filepath.Join(folder, FileName); exists(path) {
+			return path
+		}
+		if folder == filepath.Dir(folder) {
+			return ""
+		}
+	}
 }
 
 func exists(path string) bool {
