@@ -32,6 +32,9 @@ func TestJSONTopic(t *testing.T) {
 	}
 	const path = "topics/json.md"
 	head, sections := splitSections(topicText(t, "json.md"))
+	for _, name := range tree.twice {
+		t.Errorf("%s is the schema of several types", name)
+	}
 	for _, name := range slices.Sorted(maps.Keys(tree.schemas)) {
 		if tree.schemas[name].pkg == "cli" {
 			t.Errorf("%s is of a type in package cli, want one in package wire", name)
@@ -111,13 +114,14 @@ type types struct {
 	all     map[string]named
 	schemas map[string]named
 	of      map[string]string // the schema of a type
+	twice   []string          // schemas of more than one type that the program prints
 }
 
 // readTypes reads the shipped files of all packages.
 func readTypes(t *testing.T) *types {
 	t.Helper()
-	tree := &types{map[string]named{}, map[string]named{}, map[string]string{}}
-	consts := map[string]string{}
+	tree := &types{all: map[string]named{}, schemas: map[string]named{}, of: map[string]string{}}
+	consts, made := map[string]string{}, map[string]bool{}
 	var files []*ast.File
 	set := token.NewFileSet()
 	paths := must.Get(filepath.Glob("../*/*.go"))(t)
@@ -148,7 +152,8 @@ func readTypes(t *testing.T) *types {
 	}
 	for _, f := range files {
 		pkg := f.Name.Name
-		note := func(object, value ast.Expr) {
+		// An object that is only compared is one that is read, and may be a part of what is printed.
+		note := func(object, value ast.Expr, makes bool) {
 			text := ""
 			switch v := value.(type) {
 			case *ast.BasicLit:
@@ -160,9 +165,17 @@ func readTypes(t *testing.T) *types {
 			if err != nil || object == nil || !strings.HasPrefix(text, "stint/") || !strings.Contains(text, "@") {
 				return
 			}
-			tree.schemas[text] = named{pkg, object}
-			if name := tree.nameOf(named{pkg, object}); name != "" {
-				tree.of[name] = text
+			before, now := tree.nameOf(tree.schemas[text]), tree.nameOf(named{pkg, object})
+			if before != "" && made[text] && makes && before != now {
+				tree.twice = append(tree.twice, text)
+			}
+			if _, known := tree.schemas[text]; known && !makes {
+				return
+			}
+			delete(tree.of, before)
+			tree.schemas[text], made[text] = named{pkg, object}, makes
+			if now != "" {
+				tree.of[now] = text
 			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -172,14 +185,14 @@ func readTypes(t *testing.T) *types {
 					return true
 				}
 				if pair, ok := n.Elts[0].(*ast.KeyValueExpr); !ok {
-					note(n.Type, n.Elts[0])
+					note(n.Type, n.Elts[0], true)
 				} else if key, ok := pair.Key.(*ast.Ident); ok && key.Name == "Schema" {
-					note(n.Type, pair.Value)
+					note(n.Type, pair.Value, true)
 				}
 			case *ast.AssignStmt: // object.Schema = "stint/object@1"
-				note(declared(n.Lhs[0]), n.Rhs[0])
+				note(declared(n.Lhs[0]), n.Rhs[0], true)
 			case *ast.BinaryExpr: // object.Schema != schemaObject
-				note(declared(n.X), n.Y)
+				note(declared(n.X), n.Y, false)
 			}
 			return true
 		})

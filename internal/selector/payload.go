@@ -23,15 +23,15 @@ const Schema = "stint/selection@1"
 // Payload is a selection as it travels. Field order is the printed order.
 type Payload struct {
 	Schema                string             `json:"schema"`
-	Tier                  Tier               `json:"tier"`
+	Tier                  Tier               `json:"tier"` // 1: a begun task to resume; 2: a task to begin; 3: none
 	Seed                  string             `json:"seed"` // decimal: JSON numbers lose the upper bits
 	At                    time.Time          `json:"at"`
-	Selected              *Selected          `json:"selected"` // null: nothing to do
-	DiversityAlternatives []CategoryScore    `json:"diversity_alternatives"`
-	Alternatives          []Alternative      `json:"alternatives"`
+	Selected              *Selected          `json:"selected"`               // null: nothing to do
+	DiversityAlternatives []CategoryScore    `json:"diversity_alternatives"` // the next categories, best first
+	Alternatives          []Alternative      `json:"alternatives"`           // their next tasks
 	BlockedTasks          []BlockedTask      `json:"blocked_tasks"`
 	AllScores             map[string]float64 `json:"all_scores"`
-	Explain               map[string]Explain `json:"explain"`
+	Explain               map[string]Explain `json:"explain"` // what each score is made of, by category
 }
 
 // Selected is the category to start first, with the task it would begin with.
