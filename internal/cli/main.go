@@ -222,7 +222,7 @@ the agent and records the result.`,
 	}
 	root.RunE = func(c *cobra.Command, args []string) error {
 		if *asked {
-			fmt.Fprintln(a.Stdout, "stint", version())
+			a.printVersion()
 			return nil
 		}
 		return help(c, args)

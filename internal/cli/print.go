@@ -111,8 +111,10 @@ func newVersion(a *app) *cobra.Command {
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.sayLine(wire.NewVersion(version()), "stint "+version())
+			a.printVersion()
 			return nil
 		},
 	}
 }
+
+func (a *app) printVersion() { a.sayLine(wire.NewVersion(version()), "stint "+version()) }

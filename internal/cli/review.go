@@ -89,7 +89,7 @@ own core.pager or by $PAGER, or else through less.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
-				return a.reviewDiff(cmd.Context(), e.Config, cmp.Or(i.From, t.Tip), i.Tip)
+				return a.reviewDiff(cmd.Context(), e.Config, t, i)
 			})
 		},
 	}
@@ -119,10 +119,14 @@ const maxDiff = 16 << 20
 
 // reviewDiff prints what a session changed. The text is the session's: none of it may act on a
 // terminal, and no program that the repository names may run.
-func (a *app) reviewDiff(ctx context.Context, c *config.Config, target, tip string) error {
-	text, cut, err := a.places(c).Since(ctx, target, tip, maxDiff)
+func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) error {
+	text, cut, err := a.places(c).Since(ctx, cmp.Or(i.From, t.Tip), i.Tip, maxDiff)
 	if err != nil {
 		return err
+	}
+	if a.json {
+		printJSON(a.Stdout, wire.NewReviewDiff(t, i, text, cut))
+		return nil
 	}
 	if err := a.page(ctx, c, plain.Text(text)); err != nil {
 		return err

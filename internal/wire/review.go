@@ -68,6 +68,22 @@ func NewReviewDetail(t review.Target, i review.Item, d *inspect.RunDetail, at ti
 	return w
 }
 
+// ReviewDiff is stint/review-diff@1: what a session changed since its branch left the target.
+type ReviewDiff struct {
+	Schema string      `json:"schema"`
+	Run    fleet.RunID `json:"run"`
+	Branch string      `json:"branch"`
+	Target string      `json:"target"`
+	Tip    string      `json:"tip"`  // of the branch
+	Diff   string      `json:"diff"` // as git prints it, with all control characters
+	Cut    bool        `json:"cut"`  // the diff goes on
+}
+
+// NewReviewDiff is the change of one session as JSON.
+func NewReviewDiff(t review.Target, i review.Item, diff string, cut bool) ReviewDiff {
+	return ReviewDiff{Schema: "stint/review-diff@1", Run: i.Run, Branch: i.Name, Target: t.Name, Tip: i.Tip, Diff: diff, Cut: cut}
+}
+
 // ReviewDecision is what a person or a landing decided of an item.
 type ReviewDecision struct {
 	Decision fleet.ReviewDecision `json:"decision"` // published, rejected, superseded or landed
