@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -32,7 +33,8 @@ func (c *Config) Warnings() []tomlfile.Problem {
 // PromptFault is an error of a category's prompt file, at the place that names it.
 func (c *Config) PromptFault(name fleet.Category, err error) error {
 	at := c.file.Position(tomlfile.Dotted("category", string(name), "prompt"))
-	return tomlfile.Usagef("write the file, or leave prompt out", "%s: prompt of category %s: %w", at, name, err)
+	hint := cmp.Or(fleet.Hint(err), "write the file, or leave prompt out")
+	return tomlfile.Usagef(hint, "%s: prompt of category %s: %w", at, name, err)
 }
 
 // warnSecrets looks for secrets in the file, which is often in a repository, and which sessions read.

@@ -68,8 +68,10 @@ func CheckPrompt(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = compose(text, promptData{Task: &fleet.Task{}})
-	return err
+	if _, err = compose(text, promptData{Task: &fleet.Task{}}); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // compose makes the prompt with the fence that it is given.
@@ -141,11 +143,20 @@ func fill(text string, values map[string]string) (whole string, filled bool, err
 		if !known {
 			line := 1 + strings.Count(text[:len(text)-len(after)], "\n")
 			err := fmt.Errorf("line %d: {{%s}} is no placeholder: %w", line, word, fleet.ErrUsage)
-			return "", false, fleet.WithHint(err, "the placeholders are "+strings.Join(slices.Sorted(maps.Keys(values)), ", "))
+			return "", false, fleet.WithHint(err, meantPlaceholder(word, slices.Sorted(maps.Keys(values))))
 		}
 		b.WriteString(value)
 		rest, filled = next, true
 	}
+}
+
+// meantPlaceholder is the hint about a word that is none.
+func meantPlaceholder(word string, known []string) string {
+	hint := "the placeholders are " + strings.Join(known, ", ")
+	if near := fleet.Nearest(word, known); near != "" {
+		return fmt.Sprintf("did you mean {{%s}}? %s", near, hint)
+	}
+	return hint
 }
 
 // fence is a run of backticks that is longer than any in the text.
