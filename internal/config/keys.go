@@ -164,6 +164,11 @@ func (c *Config) parallel() []fleet.Category {
 	return slices.DeleteFunc(c.CategoryNames(), func(name fleet.Category) bool { return !c.Categories[name].Parallel })
 }
 
+// ByHand reports whether it is parallel = false that keeps a category from fires, for no allow-list stands above it.
+func (c *Config) ByHand(name fleet.Category) bool {
+	return !c.Categories[name].Parallel && slices.Equal(c.Fanout.Allow, c.parallel())
+}
+
 // categoryName is the name of a category that the file has.
 func (c *Config) categoryName() tomlfile.Rule[fleet.Category] {
 	return tomlfile.Known("category", c.CategoryNames)

@@ -27,7 +27,7 @@ type Input struct {
 	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
 	Known   []fleet.Category
 	Allowed []fleet.Category
-	// Barred are the categories of other pools and of other hosts.
+	// Barred are the categories of other pools and of other hosts, and those that no fire may start.
 	Barred map[fleet.Category]selector.Obstacle
 
 	// Agents of each category that could work, except for their slots, the preferred one first.
@@ -47,7 +47,7 @@ func Limits(in selector.Input) Input {
 	}
 	for _, c := range in.Candidates {
 		limits.Agents[c.Category] = c.Agents
-		if c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost {
+		if c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost || c.By == fleet.HinderedByList {
 			limits.Barred[c.Category] = selector.Obstacle{Kind: c.By, Reason: c.Out}
 		}
 	}

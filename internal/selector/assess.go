@@ -13,6 +13,7 @@ import (
 // Why a category is left out of a ranking.
 const (
 	ReasonNotAllowed = "not in the fanout's allow-list"
+	ReasonByHand     = "not for fires: parallel = false"
 	ReasonNoTask     = "no workable task"
 	ReasonAllClaimed = "every workable task is claimed"
 	ReasonAllRest    = "every workable task rests"
@@ -32,7 +33,7 @@ type Facts struct {
 	Share        float64 // of all sessions that it is to get, relative to the others'
 	Elsewhere    string  // the pool it is of, when others fire; empty: it is of the one that fires
 	Misplaced    string  // why fires on this host do not start it; empty: they may
-	Allowed      bool    // a fire may start it
+	Barred       string  // why no fire may start it; empty: fires may
 	SelfDirected bool    // runs without a task
 	Lanes        int
 	InFlight     []fleet.RunID // runs that live, or are about to
@@ -190,7 +191,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 		{f.Elsewhere != "", fleet.HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
 		{f.Misplaced != "", fleet.HinderedByHost, func() string { return NotHere(f.Misplaced) }, time.Time{}},
 		// Asking for a category by name overrides the list.
-		{!f.Allowed && s.Only == "", fleet.HinderedByList, says(ReasonNotAllowed), time.Time{}},
+		{f.Barred != "" && s.Only == "", fleet.HinderedByList, says(f.Barred), time.Time{}},
 		{f.Paused != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
 		{f.Review != "", fleet.HinderedByReview, says(f.Review), time.Time{}},
 		{f.Review == "" && f.Gate.Kind != "", f.Gate.Kind, says(f.Gate.Reason), time.Time{}},

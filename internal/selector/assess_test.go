@@ -10,7 +10,7 @@ import (
 )
 
 func facts(c fleet.Category, edits ...func(*Facts)) Facts {
-	f := Facts{Category: c, Share: 1, Allowed: true, Lanes: 1}
+	f := Facts{Category: c, Share: 1, Lanes: 1}
 	for _, edit := range edits {
 		edit(&f)
 	}
@@ -19,7 +19,7 @@ func facts(c fleet.Category, edits ...func(*Facts)) Facts {
 
 func selfDirected(f *Facts) { f.SelfDirected = true }
 
-func forbidden(f *Facts) { f.Allowed = false }
+func forbidden(f *Facts) { f.Barred = ReasonNotAllowed }
 
 func inFlight(runs ...fleet.RunID) func(*Facts) { return func(f *Facts) { f.InFlight = runs } }
 
@@ -74,6 +74,7 @@ func TestReasons(t *testing.T) {
 		{"a claimed task and a free one", facts("code"), []fleet.Task{task, testTask("c")}, heldBy("bob", "a"), "", ""},
 		{"another's task", facts("docs"), one, heldBy("bob", "a"), "", "no workable task"},
 		{"not allowed", facts("code", forbidden), one, nil, "", "not in the fanout's allow-list"},
+		{"by hand alone", facts("code", func(f *Facts) { f.Barred = ReasonByHand }), one, nil, "", "not for fires: parallel = false"},
 		{"not allowed, asked for", facts("code", forbidden), one, nil, "code", ""},
 		{"not asked for", facts("code"), one, nil, "docs", "not asked for"},
 		{"paused", facts("code", paused("by bob")), one, nil, "", "paused: by bob"},

@@ -162,7 +162,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			Elsewhere:    f.Elsewhere(name, v.Pool),
 			Misplaced:    f.Misplaced(name),
 			Share:        c.Share,
-			Allowed:      slices.Contains(f.Config.Fanout.Allow, name),
+			Barred:       f.barred(name),
 			SelfDirected: c.SelfDirected,
 			Lanes:        c.Lanes,
 			InFlight:     v.InFlight[name],
@@ -225,4 +225,15 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 		in.Seed = *seed
 	}
 	return in
+}
+
+// barred is why no fire may start a category; empty: fires may.
+func (f *Fleet) barred(name fleet.Category) string {
+	switch {
+	case slices.Contains(f.Config.Fanout.Allow, name):
+		return ""
+	case f.Config.ByHand(name):
+		return selector.ReasonByHand
+	}
+	return selector.ReasonNotAllowed
 }
