@@ -180,11 +180,20 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
 			default:
-				return fleet.WithHint(fmt.Errorf("no branch of run %q that has ended: %w", run, fleet.ErrNotFound), "stint review --all")
+				return noItem(e.Config, arg)
 			}
 		}
 		return fn(e, t, items, done)
 	})
+}
+
+// noItem refuses a name that is of no work. Not even a category's latest run is meant by its name: it may be
+// another by now than the one that a person has looked at.
+func noItem(c *config.Config, name string) error {
+	if _, category := c.Categories[fleet.Category(name)]; category {
+		return fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", name)), "stint review lists the runs")
+	}
+	return fleet.WithHint(fmt.Errorf("no branch of run %q that has ended: %w", name, fleet.ErrNotFound), "stint review --all")
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {
