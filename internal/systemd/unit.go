@@ -64,18 +64,18 @@ func (m *Manager) Disable(ctx context.Context, unit string, runtime bool) error 
 	return nil
 }
 
-// Forget has the manager forget what it remembers of a unit that is down: the stamp of a
-// timer's last fire, and that the unit failed. A unit that it does not know counts as
-// forgotten.
+// Forget has the manager forget what it remembers of a unit that is down: that the unit failed,
+// and the stamp of a timer's last fire. A unit that it does not know counts as forgotten.
 func (m *Manager) Forget(ctx context.Context, unit string) error {
+	if err := unlessNamed(m.conn.ResetFailedUnitContext(ctx, unit), noSuchUnit); err != nil {
+		return fmt.Errorf("reset unit %s: %w", unit, err)
+	}
+	// A unit that failed is not cleaned.
 	clean := m.raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
 		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.CleanUnit", 0, unit, []string{"state"}).Err
 	// A timer that is not Persistent has no stamp, a service none at all.
 	if err := unlessNamed(clean, "org.freedesktop.systemd1.NothingToClean", noSuchUnit); err != nil {
 		return fmt.Errorf("clean unit %s: %w", unit, err)
-	}
-	if err := unlessNamed(m.conn.ResetFailedUnitContext(ctx, unit), noSuchUnit); err != nil {
-		return fmt.Errorf("reset unit %s: %w", unit, err)
 	}
 	return nil
 }
