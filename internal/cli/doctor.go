@@ -32,8 +32,9 @@ logins, the workspace, tasks, the clock, disk space. Each finding says what is w
 matters, and the command that fixes it. A problem is status 1, a warning is not.
 
 --fix fixes what needs no person, and then checks again: lingering, the mode of the state
-folder, runs whose session is gone, the timers (one that was stopped or disabled is started,
-too). Git's data of the workspace and the agents' logins are never touched.`,
+folder, runs whose session is gone, unit files, and timers that are enabled and do not run.
+It neither starts nor enables a timer that is disabled or was never installed, and never
+touches git's data of the workspace and the agents' logins.`,
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,
 		Args: cobra.NoArgs,

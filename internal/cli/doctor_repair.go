@@ -79,11 +79,23 @@ func (a *app) repairRuns(ctx context.Context, dryRun bool) (done []string, err e
 	return done, err
 }
 
-// repairTimers installs, enables and starts what "init --systemd" does, where it is
-// installed already.
+// repairTimers brings the unit files of installed timers up to date, and starts the timers that
+// are enabled. One that is not was switched off, or never on, and a person does that.
 func (a *app) repairTimers(ctx context.Context, c *config.Config, seen inspection, dryRun bool) (done []string, err error) {
 	s := &setup{app: a, o: initOptions{systemd: true, runtime: seen.runtime, dryRun: dryRun}, dir: filepath.Dir(c.Path)}
-	if err := s.units(ctx, c); err != nil {
+	var pools, on, started []string
+	for _, t := range seen.Timers {
+		if t.Pool != "" && t.Installed() {
+			pools = append(pools, t.Pool)
+		}
+		if t.Installed() && t.On() {
+			on = append(on, t.Unit)
+			if t.Active != "active" {
+				started = append(started, "started: "+t.Unit)
+			}
+		}
+	}
+	if err := s.install(ctx, c, pools, on); err != nil {
 		return nil, err
 	}
 	for _, ch := range s.changes {
@@ -91,5 +103,5 @@ func (a *app) repairTimers(ctx context.Context, c *config.Config, seen inspectio
 			done = append(done, ch.Action+": "+ch.Path)
 		}
 	}
-	return append(done, "timers enabled and started"), nil
+	return append(done, started...), nil
 }

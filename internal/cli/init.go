@@ -351,20 +351,35 @@ func (s *setup) exclude(ctx context.Context, c *config.Config) error {
 }
 
 // units installs, enables and starts the timers, of the fleet and of its further pools.
-//
-// If we die between two of these steps, running init again does the rest: the
-// timers are the last files, and nothing fires before they are started.
 func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if !s.o.systemd {
 		return nil
 	}
+	var timers []string
+	for _, pool := range c.FiredPools() {
+		timers = append(timers, timerUnit(c.Fleet, pool))
+	}
+	if err := s.install(ctx, c, c.FiredPools()[1:], timers); err != nil {
+		return err
+	}
+	on, err := systemd.Linger()
+	if err == nil && !on {
+		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
+	}
+	return err
+}
+
+// install writes the units of the fleet and of its further pools, and enables and starts timers.
+//
+// If we die between two of these steps, running init again does the rest: the
+// timers are the last files, and nothing fires before they are started.
+func (s *setup) install(ctx context.Context, c *config.Config, pools, timers []string) error {
 	program, err := binary()
 	if err != nil {
 		return err
 	}
-	others := c.FiredPools()[1:]
 	files, err := units.Files(units.Options{
-		Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: others, Credentials: c.Credentials, Runtime: s.o.runtime, Spread: c.Store.Shared(),
+		Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: pools, Credentials: c.Credentials, Runtime: s.o.runtime, Spread: c.Store.Shared(),
 	})
 	if err != nil {
 		return err
@@ -386,28 +401,23 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	defer m.Close()
-	written := false
 	for _, f := range files {
-		changed, err := s.write(filepath.Join(folder, f.Name), f.Content)
-		if err != nil {
+		if _, err := s.write(filepath.Join(folder, f.Name), f.Content); err != nil {
 			return err
 		}
-		written = written || changed
 	}
-	for _, pool := range append([]string{""}, others...) {
-		if s.o.dryRun {
-			break
-		}
-		if err := s.start(ctx, m, "stint@"+units.Instance(c.Fleet, pool)+".timer", written); err != nil {
+	if s.o.dryRun {
+		return nil
+	}
+	if err := m.Reload(ctx); err != nil {
+		return err
+	}
+	for _, timer := range timers {
+		if err := s.start(ctx, m, timer); err != nil {
 			return err
 		}
-		written = false // the manager has read them all
 	}
-	on, err := systemd.Linger()
-	if err == nil && !on {
-		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
-	}
-	return err
+	return nil
 }
 
 // owner is whose a drop-in is.
@@ -470,12 +480,7 @@ func (s *setup) write(path string, content []byte) (bool, error) {
 }
 
 // start enables and starts the timer.
-func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string, reload bool) error {
-	if reload {
-		if err := m.Reload(ctx); err != nil {
-			return err
-		}
-	}
+func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string) error {
 	changed, err := m.Enable(ctx, timer, s.o.runtime)
 	if err != nil {
 		return err

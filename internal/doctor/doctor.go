@@ -35,7 +35,7 @@ const (
 	RepairLinger Repair = "linger"       // have the user's manager outlive the last logout
 	RepairMode   Repair = "state_folder" // keep others out of the state folder
 	RepairReap   Repair = "runs"         // close the runs whose session is gone
-	RepairTimers Repair = "timer"        // install, enable and start the timers
+	RepairTimers Repair = "timer"        // bring unit files up to date, and start the timers that are enabled
 )
 
 // Finding is what one check found out about one thing.

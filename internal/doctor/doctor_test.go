@@ -156,7 +156,24 @@ func TestExamine(t *testing.T) {
 		{"linger unseen", func(f *Facts) { f.Linger = Linger{Unseen: "denied"} }, []string{"linger unknown: denied"}},
 		{"timer unseen", func(f *Facts) { f.Timers = []Timer{{Unit: "t", Unseen: "asleep"}} }, []string{"timer unknown: t: asleep"}},
 		{"no timer", func(f *Facts) { own(f).Load = "not-found" }, []string{
-			"timer warning timer: stint@bob.timer is not installed | stint init --systemd /w",
+			"timer warning: stint@bob.timer is not installed | stint init --systemd /w",
+		}},
+		{"no timer beside those of another fleet", func(f *Facts) {
+			own(f).Enabled, own(f).Active, own(f).Service.Config = "disabled", "inactive", ""
+		}, []string{
+			"timer warning: stint@bob.timer is not installed | stint init --systemd /w",
+		}},
+		{"switched off", func(f *Facts) { own(f).Enabled, own(f).Active = "disabled", "inactive" }, []string{
+			"timer problem: stint@bob.timer is inactive and disabled | stint init --systemd /w",
+		}},
+		{"switched off, and its binary gone", func(f *Facts) {
+			own(f).Enabled, own(f).Active, own(f).Service.Found = "disabled", "inactive", false
+		}, []string{
+			"timer problem: stint@bob.timer is inactive and disabled | stint init --systemd /w",
+			"unit_files problem timer: stint@bob.service runs /bin/stint, which is not there | stint init --systemd /w",
+		}},
+		{"failed", func(f *Facts) { own(f).Active = "failed" }, []string{
+			"timer problem timer: stint@bob.timer is failed | stint init --systemd /w",
 		}},
 		{"masked", func(f *Facts) { own(f).Load = "masked" }, []string{
 			"timer problem: stint@bob.timer is masked | systemctl --user unmask stint@bob.timer",
@@ -172,7 +189,7 @@ func TestExamine(t *testing.T) {
 			f.Config.Path, own(f).Service.Config = "/a b/s.toml", "/a b/s.toml"
 			f.Timers = f.Timers[:1]
 		}, []string{
-			"timer warning timer: stint@bob.timer is active and disabled | stint init --systemd '/a b'",
+			"timer warning: stint@bob.timer is active and disabled | stint init --systemd '/a b'",
 		}},
 		{"no next", func(f *Facts) { own(f).Next, own(f).Again = time.Time{}, false }, []string{
 			"timer problem: stint@bob.timer has no next fire | systemctl --user edit stint@bob.timer",

@@ -19,12 +19,21 @@ func examineTimers(f Facts) (list []Finding) {
 			continue
 		}
 		list = append(list, examineTimer(t, f))
-		if t.Load == "loaded" {
+		if t.Load == "loaded" && t.Installed() {
 			list = append(list, examineUnitFiles(t, f), examineFires(t, f))
 		}
 	}
 	return list
 }
+
+// Installed reports whether the timer is there for this fleet. The templates, which any fleet
+// brings along, are enough for the manager to load the timer of every other.
+func (t Timer) Installed() bool {
+	return t.Load != "not-found" && (t.On() || t.Active == "active" || t.Service.Config != "")
+}
+
+// On reports whether the timer is enabled.
+func (t Timer) On() bool { return strings.HasPrefix(t.Enabled, "enabled") }
 
 // again installs the fleet's units from the folder of its configuration.
 func again(t Timer, c Config) string {
@@ -37,7 +46,10 @@ func again(t Timer, c Config) string {
 
 func examineTimer(t Timer, f Facts) Finding {
 	const check = "timer"
-	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Repair: RepairTimers}
+	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config)}
+	if t.On() { // else a person decides whether sessions start that nobody watches
+		bad.Repair = RepairTimers
+	}
 	fires := "nothing fires the fleet"
 	if t.Pool != "" {
 		fires = "nothing fires the pool " + t.Pool
@@ -46,14 +58,17 @@ func examineTimer(t Timer, f Facts) Finding {
 	case t.Load == "masked":
 		// Somebody means it: only a person takes that back.
 		bad.What, bad.Why, bad.Fix, bad.Repair = t.Unit+" is masked", fires, "systemctl --user unmask "+t.Unit, ""
-	case t.Load == "not-found":
+	case t.Load == "not-found", t.Load == "loaded" && !t.Installed():
 		// Fires may be started by other means.
 		bad.State, bad.What, bad.Why = Warning, t.Unit+" is not installed", fires+" but a person or another program"
+		bad.Repair = ""
 	case t.Load != "loaded":
 		bad.What, bad.Why = fmt.Sprintf("%s cannot be loaded: %s", t.Unit, t.Load), fires
+	case t.Active != "active" && !t.On():
+		bad.What, bad.Why = fmt.Sprintf("%s is %s and %s", t.Unit, t.Active, t.Enabled), fires
 	case t.Active != "active":
 		bad.What, bad.Why = fmt.Sprintf("%s is %s", t.Unit, t.Active), fires
-	case !strings.HasPrefix(t.Enabled, "enabled"):
+	case !t.On():
 		bad.State, bad.What = Warning, fmt.Sprintf("%s is active and %s", t.Unit, t.Enabled)
 		bad.Why = "after the next start of the service manager " + fires
 	case !t.Again:
