@@ -85,6 +85,7 @@ func serviceFacts(ctx context.Context, m *systemd.Manager, c *config.Config, nam
 	}
 	s.Load, s.Active, s.Result, s.Stale = unit.Load, unit.Active, unit.Result, unit.Stale
 	s.Config = configOf(unit.Argv, c.Path)
+	s.Moved = s.Config != "" && gone(s.Config)
 	if len(unit.Argv) > 0 {
 		s.Binary = unit.Argv[0]
 	}

@@ -393,7 +393,7 @@ func (s *setup) install(ctx context.Context, c *config.Config, pools, timers []s
 		return err
 	} else if whose == another {
 		return fleet.WithHint(usage(fmt.Errorf("%s is the timer's of another configuration", dropIn)),
-			"give this fleet another name; if the other one is gone, remove that file")
+			"give this fleet another name")
 	}
 	// The manager is asked first: without one, no file is written.
 	m, err := systemd.Connect(ctx)
@@ -425,11 +425,12 @@ type owner int
 
 const (
 	nobody  owner = iota // there is none
-	ours                 // it names this configuration
+	ours                 // it names this configuration, or one that is gone
 	another              // it names another, as that of a fleet of the same name
 )
 
-// ownerOf says whose timer a drop-in is for.
+// ownerOf says whose timer a drop-in is for. Where the configuration that it names is gone, as
+// after a workspace was moved, it is that of the fleet of its name.
 func ownerOf(dropIn string, c *config.Config) (owner, error) {
 	text, err := os.ReadFile(dropIn)
 	switch {
@@ -437,10 +438,18 @@ func ownerOf(dropIn string, c *config.Config) (owner, error) {
 		return nobody, nil
 	case err != nil:
 		return nobody, err
-	case strings.Contains(string(text), " --config "+c.Path+" "):
+	}
+	named := regexp.MustCompile(` --config (\S+) `).FindSubmatch(text)
+	if named != nil && (string(named[1]) == c.Path || gone(string(named[1]))) {
 		return ours, nil
 	}
 	return another, nil
+}
+
+// gone reports whether a file is not there.
+func gone(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // unitFolder is where the user's manager looks for units: the user's own, or

@@ -205,6 +205,9 @@ func TestExamine(t *testing.T) {
 		{"another's", func(f *Facts) { own(f).Service.Config = "/x/stint.toml" }, []string{
 			"unit_files problem: stint@bob.service fires another configuration: /x/stint.toml | give one of the two fleets another name",
 		}},
+		{"moved", func(f *Facts) { own(f).Service.Config, own(f).Service.Moved = "/x/stint.toml", true }, []string{
+			"unit_files problem: stint@bob.service fires another configuration: /x/stint.toml, which is not there | stint init --systemd /w",
+		}},
 		{"no binary", func(f *Facts) { own(f).Service.Found, own(f).Service.Ours = false, false }, []string{
 			"unit_files problem timer: stint@bob.service runs /bin/stint, which is not there | stint init --systemd /w",
 		}},

@@ -79,6 +79,7 @@ type Service struct {
 	Found   bool   // that binary can be executed
 	Ours    bool   // it is the one that asks
 	Config  string // that it is given
+	Moved   bool   // there is no such file any more
 	Program string // the binary that asks
 }
 

@@ -95,7 +95,12 @@ func examineUnitFiles(t Timer, f Facts) Finding {
 		bad.What = s.Unit + " names no configuration: its drop-in is missing"
 	case s.Config != f.Config.Path:
 		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "no timer fires this one"
-		bad.Fix, bad.Repair = "give one of the two fleets another name", "" // which, is for a person to say
+		bad.Repair = "" // whose the timer is, a person has to say
+		if s.Moved {
+			bad.What += ", which is not there"
+		} else {
+			bad.Fix = "give one of the two fleets another name"
+		}
 	case !s.Found:
 		bad.What = fmt.Sprintf("%s runs %s, which is not there", s.Unit, s.Binary)
 	case !s.Ours:
