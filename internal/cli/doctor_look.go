@@ -59,7 +59,7 @@ func (a *app) machine() doctor.Facts {
 func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
 	s := inspection{Facts: a.machine()}
 	s.Config = configFacts(c)
-	if err := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, c, m); return nil }); err != nil {
+	if err := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error { s.lookAtUnits(ctx, a, c, m); return nil }); err != nil {
 		s.withoutManager(c, err)
 	}
 	s.State = folderFacts(c.State)

@@ -26,7 +26,7 @@ import (
 const askGit = 30 * time.Second
 
 // lookAtUnits asks the manager all that is asked of it.
-func (s *inspection) lookAtUnits(ctx context.Context, c *config.Config, m *systemd.Manager) {
+func (s *inspection) lookAtUnits(ctx context.Context, a *app, c *config.Config, m *systemd.Manager) {
 	environment, err := m.Environment()
 	if err == nil {
 		s.environment = environment
@@ -39,7 +39,30 @@ func (s *inspection) lookAtUnits(ctx context.Context, c *config.Config, m *syste
 		s.runtime = s.runtime || t.Runtime
 		s.Timers = append(s.Timers, t)
 	}
+	for _, runtime := range []bool{false, true} {
+		s.Former = append(s.Former, a.formerTimers(ctx, c, m, runtime)...)
+	}
 	s.Controllers = controllerFacts(c, m)
+}
+
+// formerTimers are those that are there of pools that the configuration does not fire any more.
+func (a *app) formerTimers(ctx context.Context, c *config.Config, m *systemd.Manager, runtime bool) (list []doctor.Timer) {
+	folder, err := a.unitFolder(runtime)
+	if err != nil {
+		return nil // nothing can have been installed there
+	}
+	names, err := former(folder, c)
+	for _, instance := range names {
+		t := doctor.Timer{Unit: "stint@" + instance + ".timer", Runtime: runtime}
+		unit, err := m.Installed(ctx, t.Unit)
+		t.Enabled, t.Active = unit.Enabled, unit.Active
+		t.Unseen = reason(err)
+		list = append(list, t)
+	}
+	if err != nil {
+		list = append(list, doctor.Timer{Unit: folder, Unseen: err.Error()})
+	}
+	return list
 }
 
 // withoutManager notes what cannot be known as the manager does not answer.

@@ -45,7 +45,8 @@ func newInit(a *app) *cobra.Command {
 		Long: `Write a commented stint.toml, a first task and the state folder for the workspace
 DIR (default: this folder). With --systemd also install, enable and start the
 timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
-each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it.
+each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
+pools that the configuration no longer has are stopped and removed.
 
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
 kept: running it twice changes nothing. Run it again after an upgrade: unit
@@ -112,7 +113,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
 	s.noteMissing(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units, s.formerPools} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}

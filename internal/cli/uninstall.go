@@ -57,9 +57,9 @@ Running it again finishes what was left.`,
 	return cmd
 }
 
-// removal is one run of uninstall.
+// removal is one run of uninstall, or the part of init that removes what a pool left.
 type removal struct {
-	setup
+	*setup
 	c       *config.Config
 	purge   bool
 	running int // sessions at work
@@ -70,7 +70,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	if err != nil {
 		return err
 	}
-	r := &removal{setup: setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
+	r := &removal{setup: &setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
 	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
 		open, err := e.Open(ctx, "")
 		r.running = len(plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() }))
@@ -126,64 +126,99 @@ func (r *removal) consent(o uninstallOptions) error {
 // If we die between two steps, nothing fires any more, and running it again does the rest:
 // the drop-in, which says whose an instance is, goes last.
 func (r *removal) timers(ctx context.Context) error {
-	var m *systemd.Manager
 	for _, runtime := range []bool{false, true} {
 		folder, err := r.unitFolder(runtime)
 		if err != nil {
 			continue // then nothing can have been installed there
 		}
-		list, err := r.instances(folder)
+		list, others, err := instances(folder, r.c)
 		if err != nil {
 			return err
+		}
+		for _, dropIn := range others {
+			r.did(dropIn, kept)
 		}
 		if len(list) == 0 {
 			continue
 		}
-		if m == nil {
-			if m, err = systemd.Connect(ctx); err != nil {
-				return err
-			}
-			defer m.Close()
+		shared, err := r.shared(folder, list)
+		if err == nil {
+			err = r.take(ctx, folder, runtime, list, shared)
 		}
-		for _, instance := range list {
-			if err := r.silence(ctx, m, "stint@"+instance, runtime); err != nil {
-				return err
-			}
+		if err == nil {
+			err = r.removeFolder(filepath.Join(folder, fleet.SliceName(r.c.Fleet)+".d"))
 		}
-		if err := r.files(folder, list); err != nil {
-			return err
-		}
-		if r.o.dryRun {
-			continue
-		}
-		if err := m.Reload(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// instances are those of a folder that are this configuration's: of the fleet, of its pools,
-// and of pools that it had. That of a fleet of the same name elsewhere is nobody's to remove.
-func (r *removal) instances(folder string) (list []string, err error) {
-	for _, pattern := range []string{units.Instance(r.c.Fleet, ""), units.Instance(r.c.Fleet, "*")} {
+// instances are those of a folder that are this configuration's, of the fleet, of its pools, and
+// of pools that it had; and the drop-ins of a fleet of the same name, which it may not remove.
+func instances(folder string, c *config.Config) (list, others []string, err error) {
+	for _, pattern := range []string{units.Instance(c.Fleet, ""), units.Instance(c.Fleet, "*")} {
 		found, err := filepath.Glob(filepath.Join(folder, units.DropIn(pattern)))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, dropIn := range found {
-			switch whose, err := ownerOf(dropIn, r.c); {
-			case err != nil:
-				return nil, err
-			case whose == ours:
-				name := strings.TrimPrefix(filepath.Base(filepath.Dir(dropIn)), "stint@")
-				list = append(list, strings.TrimSuffix(name, ".service.d"))
-			default:
-				r.did(dropIn, kept)
+			whose, err := ownerOf(dropIn, c)
+			if err != nil {
+				return nil, nil, err
 			}
+			if whose != ours {
+				others = append(others, dropIn)
+				continue
+			}
+			name := strings.TrimPrefix(filepath.Base(filepath.Dir(dropIn)), "stint@")
+			list = append(list, strings.TrimSuffix(name, ".service.d"))
 		}
 	}
-	return list, nil
+	return list, others, nil
+}
+
+// former are the instances of a folder whose pools the configuration does not fire any more.
+func former(folder string, c *config.Config) ([]string, error) {
+	list, _, err := instances(folder, c)
+	return slices.DeleteFunc(list, func(instance string) bool {
+		return slices.ContainsFunc(c.FiredPools(), func(pool string) bool { return timerUnit(c.Fleet, pool) == "stint@"+instance+".timer" })
+	}), err
+}
+
+// formerPools stops and removes the timers of pools that the configuration does not fire any more.
+func (s *setup) formerPools(ctx context.Context, c *config.Config) error {
+	if !s.o.systemd {
+		return nil
+	}
+	folder, err := s.unitFolder(s.o.runtime)
+	if err != nil {
+		return err
+	}
+	list, err := former(folder, c)
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return (&removal{setup: s, c: c}).take(ctx, folder, s.o.runtime, list, nil)
+}
+
+// take stops the timers of instances and removes their unit files, and with them the shared ones.
+func (r *removal) take(ctx context.Context, folder string, runtime bool, list, shared []string) error {
+	m, err := systemd.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for _, instance := range list {
+		if err := r.silence(ctx, m, "stint@"+instance, runtime); err != nil {
+			return err
+		}
+	}
+	if err := r.files(folder, list, shared); err != nil || r.o.dryRun {
+		return err
+	}
+	return m.Reload(ctx)
 }
 
 // silence stops and disables an instance's timer, and has the manager forget it.
@@ -207,16 +242,11 @@ func (r *removal) silence(ctx context.Context, m *systemd.Manager, unit string, 
 	return nil
 }
 
-// files removes the unit files of instances, the fleet's slice, and with the last fleet the
-// units of all.
-func (r *removal) files(folder string, list []string) error {
-	var names []string
-	for _, instance := range list {
-		names = append(names, "stint@"+instance+".timer", "stint@"+instance+".service", units.Spread(instance))
-	}
+// shared are the unit files that go with the fleet: its slice, and with the last fleet the units of all.
+func (r *removal) shared(folder string, list []string) (names []string, err error) {
 	others, err := filepath.Glob(filepath.Join(folder, units.DropIn("*")))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ofOthers := func(dropIn string) bool {
 		return !slices.ContainsFunc(list, func(instance string) bool { return dropIn == filepath.Join(folder, units.DropIn(instance)) })
@@ -224,7 +254,16 @@ func (r *removal) files(folder string, list []string) error {
 	if !slices.ContainsFunc(others, ofOthers) {
 		names = append(names, "stint@.timer", "stint@.service")
 	}
-	names = append(names, fleet.SliceName(r.c.Fleet))
+	return append(names, fleet.SliceName(r.c.Fleet)), nil
+}
+
+// files removes the unit files of instances, the shared ones, and the drop-ins.
+func (r *removal) files(folder string, list, shared []string) error {
+	var names []string
+	for _, instance := range list {
+		names = append(names, "stint@"+instance+".timer", "stint@"+instance+".service", units.Spread(instance))
+	}
+	names = append(names, shared...)
 	for _, instance := range list {
 		names = append(names, units.DropIn(instance))
 	}
@@ -240,7 +279,7 @@ func (r *removal) files(folder string, list []string) error {
 			}
 		}
 	}
-	return r.removeFolder(filepath.Join(folder, fleet.SliceName(r.c.Fleet)+".d"))
+	return nil
 }
 
 // remove removes a file, or a folder with what is in it.

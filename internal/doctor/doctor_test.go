@@ -178,6 +178,17 @@ func TestExamine(t *testing.T) {
 		{"masked", func(f *Facts) { own(f).Load = "masked" }, []string{
 			"timer problem: stint@bob.timer is masked | systemctl --user unmask stint@bob.timer",
 		}},
+		{"former pools", func(f *Facts) {
+			f.Former = []Timer{
+				{Unit: "stint@bob-a.timer", Enabled: "enabled", Active: "active"},
+				{Unit: "stint@bob-b.timer", Enabled: "enabled-runtime", Active: "inactive", Runtime: true},
+				{Unit: "stint@bob-c.timer", Enabled: "disabled", Active: "inactive"}, {Unit: "/units", Unseen: "denied"},
+			}
+		}, []string{
+			"timer warning: stint@bob-a.timer fires a pool that the configuration does not have here | systemctl --user disable --now stint@bob-a.timer",
+			"timer warning: stint@bob-b.timer fires a pool that the configuration does not have here | systemctl --user disable --runtime --now stint@bob-b.timer",
+			"timer unknown: /units: denied",
+		}},
 		{"bad timer", func(f *Facts) { own(f).Load = "bad-setting" }, []string{
 			"timer problem timer: stint@bob.timer cannot be loaded: bad-setting | stint init --systemd /w",
 		}},

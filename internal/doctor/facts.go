@@ -15,6 +15,7 @@ type Facts struct {
 	Manager     Manager
 	Linger      Linger
 	Timers      []Timer // the fleet's own first
+	Former      []Timer // of pools that the configuration does not fire any more
 	Controllers Controllers
 	State       Folder
 	Store       Store

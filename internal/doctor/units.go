@@ -23,6 +23,23 @@ func examineTimers(f Facts) (list []Finding) {
 			list = append(list, examineUnitFiles(t, f), examineFires(t, f))
 		}
 	}
+	return append(list, examineFormer(f.Former)...)
+}
+
+// examineFormer looks for timers of pools that are gone from the configuration.
+func examineFormer(timers []Timer) (list []Finding) {
+	const check = "timer"
+	for _, t := range timers {
+		switch {
+		case t.Unseen != "":
+			list = append(list, unknown(check, t.Unit+": "+t.Unseen))
+		case t.On() || t.Active == "active":
+			list = append(list, Finding{
+				Check: check, State: Warning, What: t.Unit + " fires a pool that the configuration does not have here",
+				Why: "each of its fires fails", Fix: "systemctl --user disable " + runtime(t) + "--now " + t.Unit,
+			})
+		}
+	}
 	return list
 }
 
@@ -37,11 +54,14 @@ func (t Timer) On() bool { return strings.HasPrefix(t.Enabled, "enabled") }
 
 // again installs the fleet's units from the folder of its configuration.
 func again(t Timer, c Config) string {
-	command := "stint init --systemd "
+	return "stint init --systemd " + runtime(t) + fleet.ShellWord(filepath.Dir(c.Path))
+}
+
+func runtime(t Timer) string {
 	if t.Runtime {
-		command += "--runtime "
+		return "--runtime "
 	}
-	return command + fleet.ShellWord(filepath.Dir(c.Path))
+	return ""
 }
 
 func examineTimer(t Timer, f Facts) Finding {
