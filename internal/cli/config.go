@@ -24,7 +24,8 @@ func newConfig(a *app) *cobra.Command {
 			Short: "Check the configuration",
 			Long: `Check the configuration: every mistake in it is an error with file, line and
 column, and status 2; what is allowed but odd is a warning, and so is an agent that could
-not start in a unit of the service manager.`,
+not start in a unit of the service manager. A file that is held is checked as it stands there,
+and a warning says that it is not in force yet.`,
 			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.configCheck(cmd.Context()) },
 		},
@@ -97,6 +98,9 @@ func (a *app) configCheck(ctx context.Context) error {
 	others := idleAgents(a.agentFacts(c, unitEnvironment(ctx)))
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
 		others = append(others, err.Error())
+	}
+	if inForce, err := a.trustedConfig(path); err == nil && inForce.Trust.Held != "" {
+		others = append(others, c.Path+" has changed and is not in force yet: stint config trust")
 	}
 	for _, text := range others {
 		warnings = append(warnings, tomlfile.Problem{Pos: c.Path, Text: text})

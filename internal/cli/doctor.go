@@ -116,10 +116,7 @@ func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
 
 // configFacts are what "stint config check" prints about a configuration that can be used.
 func configFacts(c *config.Config) doctor.Config {
-	facts := doctor.Config{Path: c.Path, Held: c.Untrusted()}
+	facts := doctor.Config{Path: c.Path, Held: c.Untrusted(), Broken: c.Trust.Broken}
 	facts.Warnings = plain.Each(c.Warnings(), func(w tomlfile.Problem) string { return w.Pos + ": " + w.Text })
-	if err := fleet.CheckUnitWord(c.Path); err != nil {
-		facts.Warnings = append(facts.Warnings, err.Error())
-	}
 	return facts
 }

@@ -115,8 +115,8 @@ func folderFacts(path string) doctor.Folder {
 			f.Owner = int(stat.Uid)
 		}
 		f.Foreign = foreign(path, f.User)
-		const toWrite = 2 // W_OK of access(2)
-		f.Unwritable = reason(syscall.Access(path, toWrite))
+		const all = 7 // R_OK, W_OK and X_OK of access(2)
+		f.Unwritable = reason(syscall.Access(path, all))
 	}
 	var at syscall.Statfs_t
 	if err := syscall.Statfs(standing(path), &at); err == nil {

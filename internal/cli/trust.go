@@ -106,6 +106,7 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 	if record == nil {
 		return c, err
 	}
+	fault := err
 	content, seen := trust.Read(path)
 	if errors.Is(seen, fs.ErrNotExist) {
 		return c, err
@@ -121,9 +122,14 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 			return nil, errors.Join(err, broken)
 		case a.reach(before).Has(path): // as it was: the new text may say anything of where that is
 			c, err = before, nil
-			c.Trust.Held = fmt.Sprintf("%s has changed and is held (it is %.8s): stint config trust", path, content.Sum)
-			if seen != nil {
+			c.Trust.Held = fmt.Sprintf("%s has changed and is held (SHA-256 %.8s…): stint config trust", path, content.Sum)
+			switch {
+			case seen != nil:
 				c.Trust.Held = fmt.Sprintf("%s has changed and is held: %v", path, seen)
+			case fault != nil:
+				first, _, _ := strings.Cut(fault.Error(), "\n")
+				c.Trust.Held = fmt.Sprintf("%s has changed and is held (SHA-256 %.8s…), and cannot be confirmed: %s: stint config check", path, content.Sum, first)
+				c.Trust.Broken = c.Trust.Held
 			}
 		}
 	}

@@ -10,8 +10,9 @@ import (
 
 // Trust is what is known of the file and of what it names, beside what stands in it.
 type Trust struct {
-	Held  string                                // what has changed of the file and waits for a person, for whom the text before stands; empty: nothing
-	Guard func(argv []string, dir string) error // refuses a command of which a file is not as a person confirmed it; nil: none is
+	Held   string                                // what has changed of the file and waits for a person, for whom the text before stands; empty: nothing
+	Broken string                                // Held, where the changed text has faults and cannot be confirmed
+	Guard  func(argv []string, dir string) error // refuses a command of which a file is not as a person confirmed it; nil: none is
 }
 
 // Check refuses a command of which a file is not as a person confirmed it, by the guard that there

@@ -110,6 +110,15 @@ func TestExamine(t *testing.T) {
 		{"config warns", func(f *Facts) { f.Config.Warnings = []string{"a", "b"} }, []string{
 			"config warning: a | stint config check", "config warning: b | stint config check",
 		}},
+		{"held", func(f *Facts) { f.Config.Held, f.Config.Broken = []string{"a", "b"}, "b" }, []string{
+			"config warning: a | stint config trust", "config warning: b | stint config check",
+		}},
+		{"no plain path", func(f *Facts) {
+			f.Config.Path, f.Timers = "/sp ace/stint.toml", []Timer{{Unit: "stint@bob.timer", Load: "not-found"}}
+		}, []string{
+			`config warning: "/sp ace/stint.toml" cannot be handed to systemd: only letters, digits and _ . / = : - are safe there | ` + plainPath,
+			"timer warning: stint@bob.timer is not installed | " + plainPath,
+		}},
 		{"no box", func(f *Facts) { f.Boxes.Agents[0].Box.Profile = fleet.BoxOpen }, []string{
 			`box warning: claude: open | write in stint.toml, [agent.claude]: box = "workspace"`,
 		}},
@@ -197,10 +206,9 @@ func TestExamine(t *testing.T) {
 		}},
 		{"disabled", func(f *Facts) {
 			own(f).Enabled = "disabled"
-			f.Config.Path, own(f).Service.Config = "/a b/s.toml", "/a b/s.toml"
 			f.Timers = f.Timers[:1]
 		}, []string{
-			"timer warning: stint@bob.timer is active and disabled | stint init --systemd '/a b'",
+			"timer warning: stint@bob.timer is active and disabled | stint init --systemd /w",
 		}},
 		{"no next", func(f *Facts) { own(f).Next, own(f).Again = time.Time{}, false }, []string{
 			"timer problem: stint@bob.timer has no next fire | systemctl --user edit stint@bob.timer",
@@ -262,6 +270,9 @@ func TestExamine(t *testing.T) {
 		}},
 		{"read-only", func(f *Facts) { f.State.Unwritable = "read-only file system" }, []string{
 			"state_folder problem: /s cannot be written: read-only file system | findmnt -T /s",
+		}},
+		{"of a mode that keeps its owner out", func(f *Facts) { f.State.Unwritable, f.State.Mode = "permission denied", 0o500 }, []string{
+			"state_folder problem: /s has mode 0500: permission denied | chmod u+rwx /s",
 		}},
 		{"readable by others", func(f *Facts) { f.State.Mode = 0o755 }, []string{
 			"state_folder warning state_folder: /s has mode 0755 | chmod 700 /s",

@@ -35,6 +35,7 @@ type Config struct {
 	Fault    string // why it cannot be used; then only the machine is looked at
 	Hint     string
 	Held     []string // what has changed and waits for a person's confirmation
+	Broken   string   // the one of Held that has faults and cannot be confirmed
 	Warnings []string
 }
 

@@ -9,6 +9,9 @@ import (
 	"stint/internal/plain"
 )
 
+// plainPath is what a person does about a configuration whose path no unit can name.
+const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : - only"
+
 func examineConfig(c Config) (list []Finding) {
 	const check = "config"
 	if c.Fault != "" {
@@ -18,9 +21,19 @@ func examineConfig(c Config) (list []Finding) {
 		}}
 	}
 	for _, h := range c.Held {
-		list = append(list, Finding{
+		held := Finding{
 			Check: check, State: Warning, What: h, Fix: "stint config trust",
 			Why: "fires go on with what was confirmed last, or without it",
+		}
+		if h == c.Broken {
+			held.Fix = "stint config check"
+		}
+		list = append(list, held)
+	}
+	if err := fleet.CheckUnitWord(c.Path); err != nil {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: err.Error(), Fix: plainPath,
+			Why: "no timer can be installed, and only stint fanout --exec starts sessions",
 		})
 	}
 	for _, w := range c.Warnings {

@@ -31,6 +31,10 @@ func examineMode(check string, d Folder) Finding {
 		bad.What = fmt.Sprintf("not everything in %s belongs to user %d: %s", d.Path, d.User, listed(d.Foreign))
 		bad.Why = "a lock that cannot be opened keeps its lane from every session, and a store from every command"
 		bad.Fix = fmt.Sprintf("sudo chown -R %d %s", d.User, fleet.ShellWord(d.Path))
+	case d.Unwritable != "" && d.Mode&0o700 != 0o700:
+		bad.What = fmt.Sprintf("%s has mode %04o: %s", d.Path, d.Mode, d.Unwritable)
+		bad.Why = "no run can be recorded, so none is started"
+		bad.Fix = "chmod u+rwx " + fleet.ShellWord(d.Path)
 	case d.Unwritable != "":
 		bad.What = fmt.Sprintf("%s cannot be written: %s", d.Path, d.Unwritable)
 		bad.Why = "no run can be recorded, so none is started"

@@ -54,6 +54,9 @@ func (t Timer) On() bool { return strings.HasPrefix(t.Enabled, "enabled") }
 
 // again installs the fleet's units from the folder of its configuration.
 func again(t Timer, c Config) string {
+	if fleet.CheckUnitWord(c.Path) != nil {
+		return plainPath
+	}
 	return "stint init --systemd " + runtime(t) + fleet.ShellWord(filepath.Dir(c.Path))
 }
 

@@ -75,7 +75,11 @@ func (s Status) Alerts() (list []Alert) {
 		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
 	}
 	for _, reason := range s.Held {
-		add(AlertClosed, "stint config trust", reason, "")
+		command := "stint config trust"
+		if reason == s.Broken {
+			command = "stint config check"
+		}
+		add(AlertClosed, command, reason, "")
 	}
 	for _, g := range s.Closed {
 		command := "stint doctor"

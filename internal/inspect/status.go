@@ -61,6 +61,7 @@ type Status struct {
 	Open    []fleet.RunStatus          // oldest first
 	Claims  []fleet.Claim              // held
 	Held    []string                   // what leads to execution and waits for a person's confirmation
+	Broken  string                     // the one of them that has faults and cannot be confirmed
 	Closed  []Closure                  // what keeps sessions from starting
 	Bars    map[fleet.Category]Closure // the first thing that keeps a fire from starting a category, as far as it is known
 	Failed  []fleet.SourceFault        // sources of tasks that the last fire could not read
@@ -159,7 +160,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	s.Runs = plain.Each(runs, func(r fleet.Run) fleet.RunStatus { return e.Describe(ctx, r, s.Open) })
 	last := lastFound(s.Fires)
 	bars := e.bars(v, last)
-	s.Closed, s.Held = e.closed(bars), e.Config.Untrusted()
+	s.Closed, s.Held, s.Broken = e.closed(bars), e.Config.Untrusted(), e.Config.Trust.Broken
 	for c, b := range bars {
 		s.Bars[c] = b.Closure
 	}

@@ -135,7 +135,7 @@ func (g Guard) Check(argv []string, dir string) error {
 			return err
 		}
 		if v := g.Judge(name, content.Sum); v != Trusted {
-			return fleet.WithHint(fmt.Errorf("%s %s (it is %.8s): stint config trust", files[name], v, content.Sum), "stint config trust")
+			return fleet.WithHint(fmt.Errorf("%s %s (SHA-256 %.8s…): stint config trust", files[name], v, content.Sum), "stint config trust")
 		}
 	}
 	return nil
