@@ -110,6 +110,10 @@ func (c *Config) warnCategory(w warnings, name fleet.Category) {
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")
 	}
+	if c.Store.Shared() && category.TTL <= category.Timeout {
+		w.add("ttl is not longer than timeout: the task of a session that loses its supervisor is given to another machine while it works",
+			key+".ttl", key+".timeout")
+	}
 	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.Has(limit) {
 		w.add("without a command nothing counts the results that wait, and there is no limit", limit)
 	}

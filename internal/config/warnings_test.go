@@ -53,6 +53,13 @@ func TestWarnings(t *testing.T) {
 		}},
 		{"all shares given", least + "share = 0.7\n[category.a]\nshare = 0.2\n[category.b]\nshare = 0.1\n", nil},
 		{"shares below 1", least + "share = 0.7\n[category.a]\n", nil},
+		{"a claim shorter than a session, on several machines", "store = \"postgres\"\n" + least + "ttl = \"50m\"\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "category.code.ttl: ttl is not longer than timeout: the task of a session that loses its supervisor is given to another machine while it works"},
+		}},
+		{"a session longer than a claim, on several machines", "store = \"postgres\"\n" + least + "timeout = \"1h\"\n", []tomlfile.Problem{
+			{Pos: ":7:1", Text: "category.code.timeout: ttl is not longer than timeout: the task of a session that loses its supervisor is given to another machine while it works"},
+		}},
+		{"a claim shorter than a session, on one machine", least + "ttl = \"5m\"\n", nil},
 		{"no prompt", least + "self_directed = true\n", []tomlfile.Problem{
 			{Pos: ":6:1", Text: "category.code.self_directed: without a prompt its sessions have nothing to go by"},
 		}},
