@@ -431,6 +431,11 @@ func TestLoadRefusesTypes(t *testing.T) {
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},
 		{"date for a duration", least + `ttl = 2026-01-01`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not a date or time`, `write ttl = "1h"`},
 		{"string for a list", least + `agents = "claude"`, `6:1: category.code.agents: want a list of strings, not "claude"`, `write agents = ["claude"]`},
+		{"string for a command", least + `check = "make test"`, `6:1: category.code.check: want a list of strings, not "make test"`, `write check = ["make", "test"]`},
+		{
+			"line of a shell for a command", least + `check = "make test && make lint"`,
+			`6:1: category.code.check: want a list of strings, not "make test && make lint"`, `write check = ["sh", "-c", "make test && make lint"]`,
+		},
 		{"number in a list", least + `agents = ["claude", 1]`, `6:21: category.code.agents[1]: want a string, not 1`, `write "1"`},
 		{"list in a list", least + `agents = ["claude", []]`, `6:1: category.code.agents[1]: want a string, not a list`, `write "…"`},
 		{"value for a table", least + "agents = [\"claude\"]\n[agent]\ncodex = 1\n", "8:1: agent.codex: want a table, not 1", "write [agent.codex]"},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"stint/internal/fleet"
 )
@@ -43,13 +44,26 @@ func Command(least int) Rule[[]string] {
 	schema := func() Schema {
 		return Schema{"type": "array", "items": []Schema{{"type": "string", "minLength": 1}}, "additionalItems": Text().schema()}
 	}
-	return listOf(least, Text(), schema, func(word string, before []string) error {
+	r := listOf(least, Text(), schema, func(word string, before []string) error {
 		if word == "" && len(before) == 0 {
 			return fleet.WithHint(errors.New("want a program, not an empty string"),
 				`write a program and its arguments, such as ["my-program", "--flag"]`)
 		}
 		return nil
 	})
+	list := r.Suggest
+	r.Suggest = func(refused any, fallback []string) any {
+		line, _ := refused.(string)
+		switch words := strings.Fields(line); {
+		case len(words) == 0:
+			return list(refused, fallback)
+		case strings.ContainsAny(line, "'\"`\\|&;<>$*"): // words of a shell
+			return []string{"sh", "-c", line}
+		default:
+			return words
+		}
+	}
+	return r
 }
 
 func listOf[T ~string](least int, item Rule[T], schema func() Schema, check func(word T, before []T) error) Rule[[]T] {
