@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,6 +45,16 @@ func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.
 	return list
 }
 
+// passedBy is the part that a command gets of the environment in which variables are looked up.
+func passedBy(names []string, getenv func(string) string) (environment []string) {
+	for _, name := range names {
+		if value := getenv(name); value != "" {
+			environment = append(environment, name+"="+value)
+		}
+	}
+	return environment
+}
+
 // getenvOf looks variables up in an environment, or in this process's own for nil.
 func (a *app) getenvOf(environment []string) func(string) string {
 	if environment == nil {
@@ -71,6 +82,37 @@ func (a *app) programFacts(agent config.Agent, environment []string, dir string)
 		f.Here, _ = command.Runnable(program, here, dir)
 	}
 	return f
+}
+
+// commandFacts looks for the programs of the commands beside the agents', each as it is started: by
+// a fire with what it is handed on, by a session with what its agent has, or from a person's shell.
+func (a *app) commandFacts(c *config.Config, environment []string) (list []doctor.Command) {
+	unit, here := a.getenvOf(environment), a.Getenv
+	find := func(key string, argv, environment []string) {
+		if len(argv) == 0 {
+			return
+		}
+		_, err := command.Runnable(argv[0], environment, c.Workspace)
+		list = append(list, doctor.Command{Key: key, Program: argv[0], Missing: reason(err), Wanting: errors.As(err, new(*command.InterpreterError))})
+	}
+	for _, name := range c.CategoryNames() {
+		key, category := "category."+string(name), c.Categories[name]
+		if len(category.Agents) > 0 {
+			judging := c.Agents[category.Agents[0]].Passed(unit)
+			find(key+".check", category.Check, judging)
+			find(key+".grader", category.Grader, judging)
+		}
+		find(key+".wip.command", category.WIP.Command, passedBy(category.WIP.PassEnvironment, unit))
+	}
+	find("review.check", c.Review.Check, passedBy(c.Review.PassEnvironment, here))
+	find("review.publish", c.Review.Publish, passedBy(c.Review.PassEnvironment, here))
+	find("review.outcome", c.Review.Outcome, passedBy(c.Review.PassEnvironment, unit))
+	find("review.feedback", c.Review.Feedback, passedBy(c.Review.PassEnvironment, unit))
+	find("notice.command", c.Notice.Command, passedBy(c.Notice.PassEnvironment, unit))
+	find("selector.command", c.Selector.Command, passedBy(c.Selector.PassEnvironment, unit))
+	find("tasks.resolve_url", c.Tasks.ResolveURL, passedBy(c.Tasks.PassEnvironment, unit))
+	find("hosts.ssh", c.SSH, os.Environ())
+	return list
 }
 
 // firstFault is the first of the programs that cannot be started; else where the first

@@ -28,7 +28,7 @@ func newDoctor(a *app) *cobra.Command {
 		Short: "Check the fleet for problems, and print a fix for each",
 		Long: `Check everything a fleet depends on: the configuration, the service manager, timers and
 unit files, the state folder, the store and what is recorded in it, agents and their
-logins, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
+logins, the programs of other commands, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
 matters, and the command that fixes it. A problem is status 1, a warning is not.
 
 --fix fixes what needs no person, and then checks again: lingering, the mode of the state

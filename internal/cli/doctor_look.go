@@ -65,6 +65,7 @@ func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
 	s.State = folderFacts(c.State)
 	s.Store = a.storeFacts(ctx, c)
 	s.Agents = a.agentFacts(c, s.environment)
+	s.Commands = a.commandFacts(c, s.environment)
 	s.Boxes = boxFacts(ctx, c)
 	s.Workspace = a.workspaceFacts(ctx, c)
 	s.Categories = plain.Each(c.CategoryNames(), func(name fleet.Category) doctor.Category {

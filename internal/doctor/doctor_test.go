@@ -39,6 +39,7 @@ func healthy() Facts {
 			Name: "claude", Preset: "claude", Program: "claude", Path: "/bin/claude", Manager: true,
 			Known: true, Login: "/h/.claude/.credentials.json", Command: "claude /login",
 		}},
+		Commands: []Command{{Key: "category.code.check", Program: "make"}},
 		Boxes: Boxes{
 			Layers: fleet.BoxLayers{Landlock: 7, Namespaces: "/usr/bin/bwrap"},
 			Agents: []AgentBox{{"claude", fleet.Box{Profile: fleet.BoxWorkspace}}},
@@ -79,6 +80,7 @@ func TestHealthy(t *testing.T) {
 		"figures: beliefs, accounts, budgets and epochs add up by the record",
 		"agent: claude: /bin/claude",
 		"login: claude: /h/.claude/.credentials.json",
+		"command: 1 command looked at",
 		"box: claude: workspace by Landlock 7 and namespaces",
 		"agent_rest: none",
 		"workspace: /w, 2 changed files while sessions work, 1 untracked file",
@@ -92,7 +94,7 @@ func TestHealthy(t *testing.T) {
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if got, want := Summary(Examine(healthy())), "27 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+	if got, want := Summary(Examine(healthy())), "28 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -118,6 +120,17 @@ func TestExamine(t *testing.T) {
 		}, []string{
 			`config warning: "/sp ace/stint.toml" cannot be handed to systemd: only letters, digits and _ . / = : - are safe there | ` + plainPath,
 			"timer warning: stint@bob.timer is not installed | " + plainPath,
+		}},
+		{"no program of a check", func(f *Facts) { f.Commands[0].Missing = "not found" }, []string{
+			"command warning: category.code.check: make: not found | install make, or name it by its path in stint.toml, category.code.check",
+		}},
+		{"no program at a path", func(f *Facts) { f.Commands[0] = Command{Key: "hosts.ssh", Program: "./ssh", Missing: "no such file"} }, []string{
+			"command warning: hosts.ssh: ./ssh: no such file | correct stint.toml, hosts.ssh",
+		}},
+		{"no interpreter", func(f *Facts) {
+			f.Commands[0] = Command{Key: "notice.command", Program: "./tell", Missing: "needs node", Wanting: true}
+		}, []string{
+			"command warning: notice.command: ./tell: needs node | install the interpreter, or correct stint.toml, notice.command",
 		}},
 		{"no box", func(f *Facts) { f.Boxes.Agents[0].Box.Profile = fleet.BoxOpen }, []string{
 			`box warning: claude: open | write in stint.toml, [agent.claude]: box = "workspace"`,

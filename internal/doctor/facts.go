@@ -21,6 +21,7 @@ type Facts struct {
 	Store       Store
 	Record      Record
 	Agents      []Agent
+	Commands    []Command
 	Boxes       Boxes
 	Workspace   Workspace
 	Tasks       Tasks
@@ -180,6 +181,14 @@ type Agent struct {
 	Login   string   // the file or the variable that it was found in; empty: there is none
 	Logins  []string // where it was looked for
 	Command string   // that logs it in
+}
+
+// Command is one of stint.toml beside those of agents.
+type Command struct {
+	Key     string // its place in stint.toml
+	Program string
+	Missing string // why it cannot be started; empty: it can
+	Wanting bool   // it is a script, and its interpreter is missing
 }
 
 // Boxes are the boxes that agents are configured to have, and what holds them here.

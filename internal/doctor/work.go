@@ -59,6 +59,32 @@ func missingFix(a Agent) string {
 	return fmt.Sprintf("install the interpreter, or write in stint.toml, [agent.%s] environment, a PATH that it is in", a.Name)
 }
 
+// examineCommands reports programs of checks, graders, gates and the like that are not there.
+func examineCommands(commands []Command) (list []Finding) {
+	const check = "command"
+	for _, c := range commands {
+		if c.Missing == "" {
+			continue
+		}
+		bad := Finding{
+			Check: check, State: Warning, What: fmt.Sprintf("%s: %s: %s", c.Key, c.Program, c.Missing),
+			Why: "it cannot be started, and what waits for its answer gets none",
+			Fix: fmt.Sprintf("install %s, or name it by its path in stint.toml, %s", c.Program, c.Key),
+		}
+		switch {
+		case c.Wanting:
+			bad.Fix = fmt.Sprintf("install the interpreter, or correct stint.toml, %s", c.Key)
+		case strings.Contains(c.Program, "/"):
+			bad.Fix = "correct stint.toml, " + c.Key
+		}
+		list = append(list, bad)
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "%s looked at", plain.Plural(len(commands), "command")))
+	}
+	return list
+}
+
 func examineLogin(a Agent) Finding {
 	const check = "login"
 	switch {
