@@ -384,10 +384,14 @@ func (w *worker) noteBranch(ctx context.Context) {
 	}
 }
 
-// failed is the end of a session that stint could not run. There is nothing to
-// grade.
+// failed is the end of a session that stint could not run, with what to do about it. There is
+// nothing to grade.
 func failed(err error) fleet.Verdict {
-	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
+	reason := err.Error()
+	if hint := fleet.Hint(err); hint != "" {
+		reason += "; " + hint
+	}
+	return fleet.Verdict{Outcome: fleet.Failed, Reason: reason, Ours: true}
 }
 
 // early is the end of a session that was stopped before there was one, and what stopped it.

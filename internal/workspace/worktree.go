@@ -149,7 +149,7 @@ func (t *turn) start(ctx context.Context, from From) (string, error) {
 	}
 	commit, born, err := t.revision(ctx, "HEAD^{commit}")
 	if err == nil && !born {
-		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", t.top))
+		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", fleet.ShellWord(t.top)))
 	}
 	return commit, err
 }
