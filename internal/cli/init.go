@@ -312,8 +312,7 @@ func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
 func (s *setup) schema(_ context.Context, c *config.Config) error {
 	var text bytes.Buffer
 	printJSON(&text, config.Schema())
-	_, err := s.write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
-	return err
+	return s.write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
 }
 
 // tasks makes the folder of tasks, with a first one in it, unless there is one.
@@ -351,8 +350,7 @@ func (s *setup) exclude(ctx context.Context, c *config.Config) error {
 	if err != nil || path == "" {
 		return err // without a repository there is nothing to write to
 	}
-	_, err = s.write(path, []byte(text))
-	return err
+	return s.write(path, []byte(text))
 }
 
 // units installs, enables and starts the timers, of the fleet and of its further pools.
@@ -407,7 +405,7 @@ func (s *setup) install(ctx context.Context, c *config.Config, pools, timers []s
 	}
 	defer m.Close()
 	for _, f := range files {
-		if _, err := s.write(filepath.Join(folder, f.Name), f.Content); err != nil {
+		if err := s.write(filepath.Join(folder, f.Name), f.Content); err != nil {
 			return err
 		}
 	}
@@ -473,24 +471,24 @@ func (a *app) unitFolder(runtime bool) (string, error) {
 	return filepath.Join(base, "systemd", "user"), nil
 }
 
-// write brings a file to its content and reports whether that changed it.
-func (s *setup) write(path string, content []byte) (bool, error) {
+// write brings a file to its content.
+func (s *setup) write(path string, content []byte) error {
 	action := created
 	if old, err := os.ReadFile(path); err == nil {
 		if bytes.Equal(old, content) {
 			s.did(path, kept)
-			return false, nil
+			return nil
 		}
 		action = updated
 	}
 	s.did(path, action)
 	if s.o.dryRun {
-		return true, nil
+		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return false, err
+		return err
 	}
-	return true, renameio.WriteFile(path, content, 0o644)
+	return renameio.WriteFile(path, content, 0o644)
 }
 
 // start enables and starts the timer.

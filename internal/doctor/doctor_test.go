@@ -204,7 +204,8 @@ func TestExamine(t *testing.T) {
 			f.Former = []Timer{
 				{Unit: "stint@bob-a.timer", Enabled: "enabled", Active: "active"},
 				{Unit: "stint@bob-b.timer", Enabled: "enabled-runtime", Active: "inactive", Runtime: true},
-				{Unit: "stint@bob-c.timer", Enabled: "disabled", Active: "inactive"}, {Unit: "/units", Unseen: "denied"},
+				{Unit: "stint@bob-c.timer", Enabled: "disabled", Active: "inactive"},
+				{Unit: "/units", Unseen: "denied"},
 			}
 		}, []string{
 			"timer warning: stint@bob-a.timer fires a pool that the configuration does not have here | systemctl --user disable --now stint@bob-a.timer",

@@ -316,7 +316,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case kept.Err() != nil:
 		return early(kept)
 	default:
-		return failed(fmt.Errorf("prepare the workspace: %w", err))
+		return unprepared(err)
 	}
 	// Before the agent works: what waits would count as a process of its session.
 	b := w.leaveBoxes(ctx, w.run.Agent)
@@ -384,14 +384,19 @@ func (w *worker) noteBranch(ctx context.Context) {
 	}
 }
 
-// failed is the end of a session that stint could not run, with what to do about it. There is
-// nothing to grade.
-func failed(err error) fleet.Verdict {
-	reason := err.Error()
+// unprepared is the end of a session whose folder could not be made ready, with what to do about it.
+func unprepared(err error) fleet.Verdict {
+	v := failed(fmt.Errorf("prepare the workspace: %w", err))
 	if hint := fleet.Hint(err); hint != "" {
-		reason += "; " + hint
+		v.Reason += "; " + hint
 	}
-	return fleet.Verdict{Outcome: fleet.Failed, Reason: reason, Ours: true}
+	return v
+}
+
+// failed is the end of a session that stint could not run. There is nothing to
+// grade.
+func failed(err error) fleet.Verdict {
+	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
 }
 
 // early is the end of a session that was stopped before there was one, and what stopped it.
