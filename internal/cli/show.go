@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -11,6 +10,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/transcript"
@@ -94,5 +94,5 @@ func resolveRun(ctx context.Context, e *inspect.Explainer, name, host string) (f
 	if !e.Recorded() {
 		return r, fleet.WithHint(err, "nothing has run yet: stint status")
 	}
-	return r, fleet.WithHint(err, fmt.Sprintf("stint runs lists the runs; the categories are %v", e.Config.CategoryNames()))
+	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+plain.List(e.Config.CategoryNames()))
 }

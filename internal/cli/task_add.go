@@ -13,6 +13,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/task"
 	"stint/internal/wire"
 )
@@ -111,7 +112,7 @@ func knownCategory(c *config.Config, name string) error {
 		return nil
 	}
 	return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", name, c.Path)),
-		fmt.Sprintf("the categories are %v", c.CategoryNames()))
+		"the categories are "+plain.List(c.CategoryNames()))
 }
 
 // draft is the task that was described.

@@ -425,7 +425,9 @@ func TestLoadRefusesTypes(t *testing.T) {
 	t.Parallel()
 	refuses(t, []unfit{
 		{"number for a string", "fleet = 1\n" + after("fleet"), "1:1: fleet: want a string, not 1", `write fleet = "bob"`},
-		{"string for a number", least + `lanes = "2"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "2"`, "write lanes = 1"},
+		{"string for a number", least + `lanes = "2"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "2"`, "write lanes = 2"},
+		{"string with a word for a number", least + `lanes = "two"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "two"`, "write lanes = 1"},
+		{"string for an amount", least + "[agent.claude.budget]\nusd = \"3\"", `7:1: agent.claude.budget.usd: want a number from 0 to 1e+09, not "3"`, "write usd = 3.0"},
 		{"fraction for a whole", least + `lanes = 1.5`, `6:1: category.code.lanes: want a whole number from 1 to 99, not 1.5`, "write lanes = 1"},
 		{"string for a switch", least + `parallel = "no"`, `6:1: category.code.parallel: want true or false, not "no"`, "write parallel = false"},
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},

@@ -3,6 +3,8 @@ package fleet
 import (
 	"fmt"
 	"time"
+
+	"stint/internal/plain"
 )
 
 // TaskState is where a task stands, as written in its file.
@@ -50,7 +52,7 @@ func ParseTaskState(s string) (TaskState, error) {
 			return state, nil
 		}
 	}
-	return "", fmt.Errorf("state %q: want one of %v", s, TaskStates())
+	return "", fmt.Errorf("state %q: want one of %s", s, plain.List(TaskStates()))
 }
 
 // Workable reports whether a session may work on a task in this state.

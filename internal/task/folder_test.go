@@ -138,7 +138,7 @@ func TestListReportsWhatIsNoTask(t *testing.T) {
 	}
 	want := []string{
 		`"a\nb.md": task id: key "a\nb": control characters are not allowed: rename the file`,
-		`bad.md:4: state: state "nope": want one of [active todo backlog waiting ready_for_review someday done cancelled expired], or say under [tasks] what it means, as in states = { "nope" = "todo" }`,
+		`bad.md:4: state: state "nope": want one of active, todo, backlog, waiting, ready_for_review, someday, done, cancelled, expired, or say under [tasks] what it means, as in states = { "nope" = "todo" }`,
 		`big.md: larger than 1 MiB: keep the task short and link to the rest`,
 		`"caf\xe9.md": task id: key "caf\xe9": not valid UTF-8: rename the file`,
 		`category:x.md: task id: key "category:x": the prefix "category:" is reserved for lanes: rename the file`,

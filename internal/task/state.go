@@ -12,6 +12,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/frontmatter"
+	"stint/internal/plain"
 )
 
 // setStateAttempts bounds how often an edit starts over because the file
@@ -27,7 +28,7 @@ var errMoved = errors.New("the file keeps changing")
 // with changed set means that only a power cut can still undo the change.
 func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
 	if !slices.Contains(fleet.TaskStates(), s) {
-		err := usage(fmt.Errorf("state %q is unknown", s), fmt.Sprintf("one of %v", fleet.TaskStates()))
+		err := usage(fmt.Errorf("state %q is unknown", s), "one of "+plain.List(fleet.TaskStates()))
 		return false, fmt.Errorf("set state of task %q: %w", id, err)
 	}
 	path, err := f.path(id)

@@ -148,7 +148,7 @@ func Whole[T int | int64](low, high T) Rule[T] {
 			return 0, Wanted(fmt.Sprintf("a whole number from %d to %d", low, high), value)
 		},
 		Suggest: func(refused any, fallback T) any {
-			if f, ok := numberIn(refused); ok {
+			if f, ok := numberMeant(refused); ok {
 				return T(min(max(f, float64(low)), float64(high), 1e15))
 			}
 			return cmp.Or(fallback, max(low, 1))
@@ -172,6 +172,16 @@ func numberIn(value any) (float64, bool) {
 	return f, ok && !math.IsNaN(f)
 }
 
+// numberMeant is a value that is a number, or a string that has one.
+func numberMeant(value any) (float64, bool) {
+	s, is := value.(string)
+	if !is {
+		return numberIn(value)
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	return f, err == nil && !math.IsNaN(f)
+}
+
 // Number is a number from low to high, which nan is not.
 func Number(low, high float64) Rule[float64] {
 	return number(func(f float64) float64 { return min(max(f, low), high) }, func() (string, Schema) {
@@ -191,7 +201,7 @@ func number(nearest func(float64) float64, bounds func() (string, Schema)) Rule[
 			return 0, Wanted("a number "+want, value)
 		},
 		Suggest: func(refused any, fallback float64) any {
-			if f, ok := numberIn(refused); ok {
+			if f, ok := numberMeant(refused); ok {
 				return nearest(f)
 			}
 			return cmp.Or(fallback, nearest(0.5))
@@ -227,7 +237,7 @@ func OrNone(r Rule[float64]) Rule[float64] {
 		return f, err
 	}
 	or.Suggest = func(refused any, fallback float64) any {
-		if f, ok := numberIn(refused); ok && f <= 0 {
+		if f, ok := numberMeant(refused); ok && f <= 0 {
 			return 0.0
 		}
 		return r.Suggest(refused, fallback)
