@@ -124,9 +124,15 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	})
 }
 
-// explain is [app.withEngine] for a command that only reads.
+// explain is [app.withEngine] for a command that only reads. A person at a terminal gets its warnings in
+// the words of all commands, and no log.
 func (a *app) explain(ctx context.Context, fn func(*inspect.Explainer) error) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error { return fn(&inspect.Explainer{Fleet: e.Fleet}) })
+	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
+		if _, shown := terminal(a.Stderr); shown && !a.json {
+			e.Log = slog.New(spoken{e.Log.Handler(), a.Stderr})
+		}
+		return fn(&inspect.Explainer{Fleet: e.Fleet})
+	})
 }
 
 // withPast is [app.explain] for a command that shows the record. Where there is none, it says

@@ -7,8 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
+
+	"stint/internal/plain"
 )
 
 // level is how much a line of standard error matters, in the words of the journal.
@@ -117,6 +120,33 @@ func newHandler(w io.Writer, asJSON bool, replace func([]string, slog.Attr) slog
 		return slog.NewJSONHandler(w, options)
 	}
 	return slog.NewTextHandler(w, options)
+}
+
+// spoken says warnings as a command says them to a person.
+type spoken struct {
+	slog.Handler
+	w io.Writer
+}
+
+func (s spoken) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return s.Handler.Handle(ctx, r)
+	}
+	var parts []string
+	r.Attrs(func(a slog.Attr) bool {
+		text := a.Value.String()
+		if a.Key != "reason" && a.Key != "err" {
+			text = a.Key + " " + text
+		}
+		parts = append(parts, text)
+		return true
+	})
+	text := r.Message
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	_, err := fmt.Fprintf(s.w, "stint: warning: %s\n", plain.Text(text))
+	return err
 }
 
 func withoutTimeAndLevel(groups []string, a slog.Attr) slog.Attr {
