@@ -229,7 +229,7 @@ func TestTrimOfSockets(t *testing.T) {
 	run := s.add(0, 1)
 	door := filepath.Join(fleet.FilesOf(s.dir, run).Out, "door")
 	fd := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
-	defer syscall.Close(fd)
+	defer func() { _ = syscall.Close(fd) }()
 	s.must(syscall.Bind(fd, &syscall.SockaddrUnix{Name: door}))
 	if trimmed, err := s.folders(0, 0).Trim(run); err != nil || trimmed {
 		t.Errorf("got %v, %v, want nothing trimmed", trimmed, err)

@@ -102,14 +102,11 @@ func appendValue(sql []byte, v any) ([]byte, error) {
 	return nil, fmt.Errorf("a %T is no value of a store", v)
 }
 
-// escaped are the two characters that mean something else within a text. A backslash is a number: there are encodings
-// in which the second half of another character is one.
-var escaped = strings.NewReplacer(`'`, `''`, `\`, `\134`)
-
-// appendText appends a text. It is one to the server whatever its settings say of backslashes.
+// appendText appends a text. It is one to the server whatever its settings say of backslashes. A backslash is written as a
+// number: there are encodings in which the second half of another character is one.
 func appendText(sql []byte, text string) []byte {
 	if strings.ContainsAny(text, `'\`) {
-		sql, text = append(sql, " E"...), escaped.Replace(text)
+		sql, text = append(sql, " E"...), strings.NewReplacer(`'`, `''`, `\`, `\134`).Replace(text)
 	}
 	sql = append(sql, '\'')
 	sql = append(sql, text...)
