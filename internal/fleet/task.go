@@ -2,9 +2,8 @@ package fleet
 
 import (
 	"fmt"
+	"strings"
 	"time"
-
-	"stint/internal/plain"
 )
 
 // TaskState is where a task stands, as written in its file.
@@ -52,7 +51,11 @@ func ParseTaskState(s string) (TaskState, error) {
 			return state, nil
 		}
 	}
-	return "", fmt.Errorf("state %q: want one of %s", s, plain.List(TaskStates()))
+	var states []string
+	for _, state := range TaskStates() {
+		states = append(states, string(state))
+	}
+	return "", fmt.Errorf("state %q: want one of %s", s, strings.Join(states, ", "))
 }
 
 // Workable reports whether a session may work on a task in this state.

@@ -10,7 +10,7 @@ import (
 )
 
 // TestGather has sessions commit beside the branch of their worktree, as agents do that make a branch for each task: all of
-// it is on the run's branch in the end, and the folder, too. What is nobody's but the session's own repository is not.
+// it is on the run's branch in the end, and the folder, too. Commits of a repository that the session made are not.
 func TestGather(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
