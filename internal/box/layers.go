@@ -89,7 +89,7 @@ func Missing(b fleet.Box) (list []string) {
 		}
 		text := "an agent can " + string(w)
 		if w == WallFixed {
-			text = "an agent can change " + plain.List(slices.Concat(b.Fixed, b.Hidden))
+			text = "an agent can change " + fleet.Listed(slices.Concat(b.Fixed, b.Hidden))
 		}
 		list = append(list, text)
 	}
@@ -109,7 +109,7 @@ func Refusal(b fleet.Box) string {
 	case l.Namespaces == "" && b.Nested:
 		return "a sandbox of the agent's own, within the box, needs a namespace: " + l.Refused
 	case l.Namespaces == "" && len(b.Hidden) > 0:
-		return plain.List(b.Hidden) + " lies in a folder that the agent may write or read: Landlock alone cannot hide it"
+		return fleet.Listed(b.Hidden) + " lies in a folder that the agent may write or read: Landlock alone cannot hide it"
 	case b.Network != nil && l.Landlock < abiPorts:
 		return fmt.Sprintf("network: this kernel's Landlock has version %d, and ports take version %d (Linux 6.7)", l.Landlock, abiPorts)
 	}

@@ -10,7 +10,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/store"
 	"stint/internal/wire"
@@ -57,7 +56,7 @@ const (
 func (a *app) runFires(ctx context.Context, o firesOptions) error {
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
-			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), "the pools are "+plain.List(e.Config.PoolNames()))
+			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), "the pools are "+fleet.Listed(e.Config.PoolNames()))
 		}
 		list, err := e.Fires(ctx, store.FireQuery{Before: o.before, Pool: o.pool, Brief: true, Limit: cmp.Or(o.limit, usualLimit)})
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/wire"
@@ -165,7 +165,7 @@ func byFlag(to *[]report.Key) *flagValue[[]report.Key] {
 	return &flagValue[[]report.Key]{to, "KEYS", "", func(s string) (keys []report.Key, err error) {
 		for word := range strings.SplitSeq(s, ",") {
 			if !slices.Contains(report.Keys(), report.Key(word)) || slices.Contains(keys, report.Key(word)) {
-				return nil, fmt.Errorf("want some of %s, each once, with commas between", plain.List(report.Keys()))
+				return nil, fmt.Errorf("want some of %s, each once, with commas between", fleet.Listed(report.Keys()))
 			}
 			keys = append(keys, report.Key(word))
 		}

@@ -10,7 +10,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/transcript"
@@ -94,5 +93,5 @@ func resolveRun(ctx context.Context, e *inspect.Explainer, name, host string) (f
 	if !e.Recorded() {
 		return r, fleet.WithHint(err, "nothing has run yet: stint status")
 	}
-	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+plain.List(e.Config.CategoryNames()))
+	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+fleet.Listed(e.Config.CategoryNames()))
 }

@@ -13,7 +13,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/task"
 	"stint/internal/wire"
 )
@@ -112,7 +111,7 @@ func knownCategory(c *config.Config, name string) error {
 		return nil
 	}
 	return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", name, c.Path)),
-		"the categories are "+plain.List(c.CategoryNames()))
+		"the categories are "+fleet.Listed(c.CategoryNames()))
 }
 
 // draft is the task that was described.

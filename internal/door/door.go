@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
 // version is that of the protocol, in requests and in answers.
@@ -230,7 +229,7 @@ func (s *Session) checkClaim(q Request) error {
 	case q.Verb == ClaimRelease && q.Key == s.Key:
 		return fleet.WithHint(fmt.Errorf("%q is the claim of this session, and ends with it", q.Key), "to give the task up, say how it went with stint result, and exit")
 	case q.Verb == ClaimRelease && !slices.Contains(endings, q.Ending):
-		return fmt.Errorf("ending %q: want one of %s", q.Ending, plain.List(endings))
+		return fmt.Errorf("ending %q: want one of %s", q.Ending, fleet.Listed(endings))
 	case q.Verb != ClaimRelease && q.TTL < time.Millisecond:
 		return fmt.Errorf("ttl %s: want a millisecond or more", q.TTL)
 	case q.Verb == ClaimTake && q.Key != s.Key && !s.keys[q.Key] && len(s.keys) >= mostKeys:

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/survey"
 )
@@ -130,7 +129,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if o.Agent != "" {
 		if _, ok := e.Config.Agents[o.Agent]; !ok {
 			return fleet.Run{}, fleet.WithHint(fmt.Errorf("agent %q is not in %s: %w", o.Agent, e.Config.Path, fleet.ErrUsage),
-				fmt.Sprintf("category %s has %s", o.Category, plain.List(c.Agents)))
+				fmt.Sprintf("category %s has %s", o.Category, fleet.Listed(c.Agents)))
 		}
 		if !e.Config.HasAgent(o.Agent) {
 			return fleet.Run{}, fleet.WithHint(fmt.Errorf("host %s has no agent %q: %w", e.Config.Host.Name, o.Agent, fleet.ErrUsage),

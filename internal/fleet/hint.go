@@ -61,6 +61,15 @@ func Clipped(text string, most int) string {
 	return strings.ToValidUTF8(text[:max(0, most-len(mark))], "") + mark
 }
 
+// Listed is words with commas between them.
+func Listed[T ~string](words []T) string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = string(word)
+	}
+	return strings.Join(list, ", ")
+}
+
 // Nearest is the known word that word was likely meant to be: it differs by a
 // third of its letters at most, or one begins with the other. Empty: none.
 func Nearest(word string, known []string) string {

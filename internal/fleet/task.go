@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -51,11 +50,7 @@ func ParseTaskState(s string) (TaskState, error) {
 			return state, nil
 		}
 	}
-	var states []string
-	for _, state := range TaskStates() {
-		states = append(states, string(state))
-	}
-	return "", fmt.Errorf("state %q: want one of %s", s, strings.Join(states, ", "))
+	return "", fmt.Errorf("state %q: want one of %s", s, Listed(TaskStates()))
 }
 
 // Workable reports whether a session may work on a task in this state.

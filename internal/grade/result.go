@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
 // Result is what the file says that an agent may write of the session's worth, every
@@ -81,7 +80,7 @@ func ParseResult(data []byte) (Result, error) {
 // none.
 func checkClaim(o fleet.Outcome, g *float64, known []fleet.Outcome) error {
 	if o != "" && !slices.Contains(known, o) {
-		return fmt.Errorf("outcome %q: want one of %s", o, plain.List(known))
+		return fmt.Errorf("outcome %q: want one of %s", o, fleet.Listed(known))
 	}
 	if g != nil && (*g < 0 || *g > 1) { // JSON has no NaN
 		return fmt.Errorf("grade %v: want a number from 0 to 1", *g)

@@ -122,15 +122,6 @@ func Count(n int64) string {
 	}
 }
 
-// List is words with commas between them.
-func List[T ~string](words []T) string {
-	list := make([]string, len(words))
-	for i, word := range words {
-		list[i] = string(word)
-	}
-	return strings.Join(list, ", ")
-}
-
 // Plural is a number of things: 1 retry, 2 retries, 3 days.
 func Plural(n int, noun string) string {
 	if n == 1 {

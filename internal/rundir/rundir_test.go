@@ -1,6 +1,7 @@
 package rundir_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -229,8 +230,7 @@ func TestTrimOfSockets(t *testing.T) {
 	run := s.add(0, 1)
 	door := filepath.Join(fleet.FilesOf(s.dir, run).Out, "door")
 	fd := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
-	defer func() { _ = syscall.Close(fd) }()
-	s.must(syscall.Bind(fd, &syscall.SockaddrUnix{Name: door}))
+	s.must(errors.Join(syscall.Bind(fd, &syscall.SockaddrUnix{Name: door}), syscall.Close(fd)))
 	if trimmed, err := s.folders(0, 0).Trim(run); err != nil || trimmed {
 		t.Errorf("got %v, %v, want nothing trimmed", trimmed, err)
 	}

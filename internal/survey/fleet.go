@@ -18,7 +18,6 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/pressure"
 	"stint/internal/store"
 )
@@ -203,5 +202,5 @@ func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 func (f *Fleet) UnknownCategory(c fleet.Category) error {
 	return fleet.WithHint(
 		fmt.Errorf("category %q is not in %s: %w", c, f.Config.Path, fleet.ErrUsage),
-		"the categories are "+plain.List(f.Config.CategoryNames()))
+		"the categories are "+fleet.Listed(f.Config.CategoryNames()))
 }

@@ -25,7 +25,7 @@ const (
 	// cacheMagic begins a cache file. Its number grows with every change of the
 	// layout, of what [Format.Parse] makes of a file, and of what a problem says: the entries of
 	// an older program are then read anew.
-	cacheMagic = "stint tasks 3\n"
+	cacheMagic = "stint tasks 4\n"
 	// settling is how long ago a file must have changed for its times to prove that
 	// it has not changed since. The kernel stamps files by a clock that ticks every
 	// few milliseconds, and some file systems keep whole seconds, or even ones: a

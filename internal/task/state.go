@@ -12,7 +12,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/frontmatter"
-	"stint/internal/plain"
 )
 
 // setStateAttempts bounds how often an edit starts over because the file
@@ -28,7 +27,7 @@ var errMoved = errors.New("the file keeps changing")
 // with changed set means that only a power cut can still undo the change.
 func (f Folder) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error) {
 	if !slices.Contains(fleet.TaskStates(), s) {
-		err := usage(fmt.Errorf("state %q is unknown", s), "one of "+plain.List(fleet.TaskStates()))
+		err := usage(fmt.Errorf("state %q is unknown", s), "one of "+fleet.Listed(fleet.TaskStates()))
 		return false, fmt.Errorf("set state of task %q: %w", id, err)
 	}
 	path, err := f.path(id)
