@@ -14,8 +14,8 @@ import (
 // those of the commits that the branch holds. Where each of the two has commits that the other lacks, nothing moves, and
 // the error says so.
 //
-// If we die in it, the branch has the commits, and the folder may be on the other one: a session that is to go on there is
-// refused with the command that goes back.
+// If we die in it, the branch has the commits, and the folder may be on the other one: [Clone.Reopen] goes back, for a
+// session that is to go on there.
 func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held []string, err error) {
 	err = c.inTurn(ctx, run, "gather", func(ctx context.Context, t *turn) error {
 		t.git = t.asItIs()
@@ -79,11 +79,25 @@ func (t *turn) gather(ctx context.Context, branch string, made []string) error {
 	if _, err := t.run(ctx, "update-ref", branch, last, tip); err != nil {
 		return err
 	}
-	if at, _, err := t.revision(ctx, "HEAD"); err != nil || at != last {
-		return err
+	_, err = t.back(ctx, branch)
+	return err
+}
+
+// back has a worktree be on a branch whose commit it has checked out, and reports whether it is on it.
+func (t *turn) back(ctx context.Context, branch string) (bool, error) {
+	on, _, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || on == branch {
+		return err == nil, err
+	}
+	head, _, err := t.revision(ctx, "HEAD")
+	if err != nil {
+		return false, err
+	}
+	if tip, _, err := t.revision(ctx, branch); err != nil || tip != head {
+		return false, err
 	}
 	_, err = t.run(ctx, "symbolic-ref", "HEAD", branch)
-	return err
+	return err == nil, err
 }
 
 // lastOf is the last of the commits that is in the clone: others are in repositories that tests made, for example.

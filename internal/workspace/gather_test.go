@@ -81,3 +81,26 @@ func TestGather(t *testing.T) {
 		})
 	}
 }
+
+// TestGatherKilled has the process die once the branch has the commits: the next session at the work goes on in the folder,
+// on its branch.
+func TestGatherKilled(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	c.Root = t.TempDir()
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+	tree := clone.at(w.Dir).as(own)
+	tree.git("switch", "-q", "-c", "fix")
+	tree.add("c", "c\n")
+	clone.git("update-ref", heads+w.Branch, "fix")
+	again := must.Get(c.Reopen(t.Context(), "0next", own))(t)
+	if at := tree.git("rev-parse", "--abbrev-ref", "HEAD"); at != w.Branch || again.Dir != w.Dir || tree.git("status", "--porcelain") != "" {
+		t.Errorf("%s is on %s, want %s on %s", again.Dir, at, w.Dir, w.Branch)
+	}
+	tree.git("switch", "-q", "fix")
+	tree.add("d", "d\n")
+	if _, err := c.Reopen(t.Context(), "0next", own); err == nil {
+		t.Error("a folder with other commits was reopened")
+	}
+}

@@ -101,8 +101,8 @@ func (t *turn) reopen(ctx context.Context, w Worktree) error {
 		if err != nil {
 			return err
 		}
-		ref, _, err := tree.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-		if err == nil && ref != heads+w.Branch {
+		on, err := tree.back(ctx, heads+w.Branch)
+		if err == nil && !on {
 			err = fleet.WithHint(fmt.Errorf("%s is not on branch %s", w.Dir, w.Branch), "git -C "+fleet.ShellWord(w.Dir)+" switch "+fleet.ShellWord(w.Branch))
 		}
 		return err
