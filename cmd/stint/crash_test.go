@@ -80,7 +80,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Ledger", "Store.Edge", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Repo.On",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
@@ -89,7 +89,7 @@ func notStops() map[string][]string {
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashForget":               {"Store.MoveEdge", "Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
-		"see package workspace":             {"Repo.Enter", "Repo.Tidy"},
+		"see package workspace":             {"Repo.Enter", "Repo.Gather", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
 	}

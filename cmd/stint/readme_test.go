@@ -14,6 +14,7 @@ import (
 func TestReadmeSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "unused")
+	must.Do(t, os.Remove(s.path("stint.toml"))) // or the session's fleet would be a second one below it
 	// The session's folder names its fleet; no fleet of the user's may be meant. Its agent works
 	// for 20 seconds, to be seen at it, of which one is enough here.
 	script := strings.NewReplacer("trial", s.fleet, "seq 20", "seq 1").Replace(readmeBlock(t, "<!-- tested -->\n```sh\n"))
