@@ -193,6 +193,9 @@ func (c *cluster) said() string {
 
 // lag stops the process that sends the standby what is written.
 func (c *cluster) lag(ctx context.Context) error {
+	if err := c.until(ctx, 0, "select (count(*) > 0)::text from pg_stat_replication where state = 'streaming'", "true"); err != nil {
+		return err
+	}
 	text, err := c.ask(ctx, 0, "select pid::text from pg_stat_replication")
 	if err != nil {
 		return err
