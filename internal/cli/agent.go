@@ -46,9 +46,9 @@ func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.
 }
 
 // passedBy is the part that a command gets of the environment in which variables are looked up.
-func passedBy(names []string, getenv func(string) string) (environment []string) {
+func passedBy(names []string, lookup func(string) (value string, there bool)) (environment []string) {
 	for _, name := range names {
-		if value := getenv(name); value != "" {
+		if value, there := lookup(name); there {
 			environment = append(environment, name+"="+value)
 		}
 	}
@@ -87,7 +87,10 @@ func (a *app) programFacts(agent config.Agent, environment []string, dir string)
 // commandFacts looks for the programs of the commands beside the agents', each as it is started: by
 // a fire with what it is handed on, by a session with what its agent has, or from a person's shell.
 func (a *app) commandFacts(c *config.Config, environment []string) (list []doctor.Command) {
-	unit, here := a.getenvOf(environment), a.Getenv
+	in := func(getenv func(string) string) func(string) (string, bool) {
+		return func(name string) (string, bool) { value := getenv(name); return value, value != "" }
+	}
+	unit, here := in(a.getenvOf(environment)), in(a.Getenv)
 	find := func(key string, argv, environment []string) {
 		if len(argv) == 0 {
 			return
@@ -98,7 +101,7 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 	for _, name := range c.CategoryNames() {
 		key, category := "category."+string(name), c.Categories[name]
 		if len(category.Agents) > 0 {
-			judging := c.Agents[category.Agents[0]].Passed(unit)
+			judging := c.Agents[category.Agents[0]].Passed(a.getenvOf(environment))
 			find(key+".check", category.Check, judging)
 			find(key+".grader", category.Grader, judging)
 		}

@@ -247,7 +247,7 @@ func helper(c *config.Config, argv []string, timeout time.Duration) command.Comm
 }
 
 // passed is the part of the environment that a command gets.
-func passed(names []string) []string { return passedBy(names, os.Getenv) }
+func passed(names []string) []string { return passedBy(names, os.LookupEnv) }
 
 // echo is standard error if that is the journal: there, what agents print is shown as
 // well. A person at a terminal has the log.

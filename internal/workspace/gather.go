@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Gather has the branch of a run's worktree hold the commits that its session made there on another branch, or on none,
@@ -14,8 +15,8 @@ import (
 // those of the commits that the branch holds. Where each of the two has commits that the other lacks, nothing moves, and
 // the error says so.
 //
-// If we die in it, the branch has the commits, and the folder may be on the other one: [Clone.Reopen] goes back, for a
-// session that is to go on there.
+// If we die before it, [Clone.Prune] has the branch go on to what the folder has checked out. If we die in it, the branch
+// has the commits, and the folder may be on the other one: [Clone.Reopen] goes back, for a session that is to go on there.
 func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held []string, err error) {
 	err = c.inTurn(ctx, run, "gather", func(ctx context.Context, t *turn) error {
 		t.git = t.asItIs()
@@ -23,17 +24,17 @@ func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, mad
 		if err != nil {
 			return err
 		}
-		if err := tree.gather(ctx, heads+site.Branch, made); err != nil {
+		branch := heads + site.Branch
+		there, err := t.listed(ctx, made, "--no-walk=unsorted") // others are in repositories that tests made, for example
+		if err != nil || len(there) == 0 {
 			return err
 		}
-		for _, commit := range made {
-			if within, err := t.contains(ctx, heads+site.Branch, commit); err != nil {
-				return err
-			} else if within {
-				held = append(held, commit)
-			}
+		if err := tree.gather(ctx, branch, there[len(there)-1]); err != nil {
+			return err
 		}
-		return nil
+		outside, err := t.listed(ctx, append(slices.Clone(there), "^"+branch))
+		held = plain.Kept(there, func(commit string) bool { return !slices.Contains(outside, commit) })
+		return err
 	})
 	if err != nil {
 		return held, fmt.Errorf("gather the work of run %s on branch %s: %w", run, site.Branch, err)
@@ -41,38 +42,17 @@ func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, mad
 	return held, nil
 }
 
-// gather moves a worktree's branch to the last of these commits that is in the clone.
-func (t *turn) gather(ctx context.Context, branch string, made []string) error {
-	last, err := t.lastOf(ctx, made)
-	if err != nil || last == "" {
+// gather has a worktree's branch go on to a commit, and the folder go back to it.
+func (t *turn) gather(ctx context.Context, branch, last string) error {
+	tip, ahead, err := t.ahead(ctx, branch, last)
+	if err != nil || !ahead {
 		return err
-	}
-	tip, there, err := t.revision(ctx, branch+"^{commit}")
-	if err != nil {
-		return err
-	}
-	if there { // an agent may have given it another name
-		if within, err := t.contains(ctx, tip, last); err != nil || within {
-			return err
-		}
-		own, err := t.run(ctx, "rev-list", "--count", tip, "--not", last)
-		if err != nil {
-			return err
-		}
-		unmerged, err := t.countUnmerged(ctx, []string{tip})
-		if err != nil {
-			return err
-		}
-		if own != "0" && unmerged > 0 {
-			return fleet.WithHint(fmt.Errorf("commit %.12s is on another branch, and this one has commits of its own", last),
-				"look at both: git log "+strings.TrimPrefix(branch, heads)+" "+last[:12])
-		}
 	}
 	on, _, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
 		return err
 	}
-	if on == branch && there {
+	if on == branch && tip != "" {
 		_, err := t.run(ctx, "merge", "--quiet", "--ff-only", last)
 		return err
 	}
@@ -81,6 +61,28 @@ func (t *turn) gather(ctx context.Context, branch string, made []string) error {
 	}
 	_, err = t.back(ctx, branch)
 	return err
+}
+
+// ahead reports whether a branch can go on to a commit without the loss of another, and where it is; empty: there is no
+// such branch, as an agent may have given it another name.
+func (t *turn) ahead(ctx context.Context, branch, commit string) (tip string, ahead bool, err error) {
+	tip, there, err := t.revision(ctx, branch+"^{commit}")
+	if err != nil || !there {
+		return "", !there, err
+	}
+	if _, within, err := t.asks(ctx, "merge-base", "--is-ancestor", commit, tip); err != nil || within {
+		return tip, false, err
+	}
+	own, err := t.run(ctx, "rev-list", "--count", tip, "--not", commit)
+	if err != nil || own == "0" {
+		return tip, err == nil, err
+	}
+	unmerged, err := t.countUnmerged(ctx, []string{tip})
+	if err == nil && unmerged > 0 {
+		err = fleet.WithHint(fmt.Errorf("commit %.12s is on another branch, and this one has commits of its own", commit),
+			"look at both: git log "+strings.TrimPrefix(branch, heads)+" "+commit[:12])
+	}
+	return tip, err == nil, err
 }
 
 // back has a worktree be on a branch whose commit it has checked out, and reports whether it is on it.
@@ -100,21 +102,27 @@ func (t *turn) back(ctx context.Context, branch string) (bool, error) {
 	return err == nil, err
 }
 
-// lastOf is the last of the commits that is in the clone: others are in repositories that tests made, for example.
-func (g git) lastOf(ctx context.Context, commits []string) (string, error) {
-	for _, commit := range slices.Backward(commits) {
-		if _, there, err := g.revision(ctx, commit+"^{commit}"); err != nil || there {
-			return commit, err
-		}
-	}
-	return "", nil
+// listed are the commits that git lists for these names. A commit that is not in the clone is left out.
+func (g git) listed(ctx context.Context, names []string, options ...string) ([]string, error) {
+	text, err := g.feed(lines(names)).run(ctx, append(append([]string{"rev-list", "--ignore-missing"}, options...), "--stdin")...)
+	return strings.Fields(text), err
 }
 
-// contains reports whether a commit is in the history of another. One that is not in the clone is in none.
-func (g git) contains(ctx context.Context, whole, commit string) (bool, error) {
-	if _, there, err := g.revision(ctx, commit+"^{commit}"); err != nil || !there {
-		return false, err
+// regain has the branch of a run that is over go on to what its folder has checked out, where the branch itself has no work:
+// its supervisor died before it could gather what the session had committed elsewhere. The folder stays as it is.
+func (t *turn) regain(ctx context.Context, run fleet.RunID, branch, head string) (err error) {
+	if branch == "" {
+		if branch, err = t.newBranch(ctx, run); err != nil {
+			return err
+		}
 	}
-	_, within, err := g.asks(ctx, "merge-base", "--is-ancestor", commit, whole)
-	return within, err
+	if own, err := t.countUnmerged(ctx, tipsOf(branch)); err != nil || own > 0 {
+		return err
+	}
+	tip, ahead, err := t.ahead(ctx, heads+branch, head)
+	if err != nil || !ahead {
+		return err
+	}
+	_, err = t.run(ctx, "update-ref", heads+branch, head, tip)
+	return err
 }

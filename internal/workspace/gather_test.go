@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,5 +103,60 @@ func TestGatherKilled(t *testing.T) {
 	tree.add("d", "d\n")
 	if _, err := c.Reopen(t.Context(), "0next", own); err == nil {
 		t.Error("a folder with other commits was reopened")
+	}
+}
+
+// TestGatherNever has a supervisor die before it gathers: once the run is over, its branch goes on to what the folder has
+// checked out, and the folder stays as it is. A branch with work of its own stays, too.
+func TestGatherNever(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		session func(w gitter)
+		on      []string // the branch
+	}{
+		"a branch":       {func(w gitter) { w.git("switch", "-q", "-c", "fix"); w.add("c", "c\n") }, []string{"c"}},
+		"no branch":      {func(w gitter) { w.git("switch", "-q", "--detach"); w.add("c", "c\n") }, []string{"c"}},
+		"another name":   {func(w gitter) { w.git("branch", "-q", "-m", "fix"); w.add("c", "c\n") }, []string{"c"}},
+		"its own branch": {func(w gitter) { w.add("c", "c\n") }, []string{"c"}},
+		"both":           {func(w gitter) { w.add("c", "c\n"); w.git("switch", "-q", "-c", "fix"); w.add("d", "d\n") }, []string{"c"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			c := clone.clone()
+			c.Root = t.TempDir()
+			w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+			tree := clone.at(w.Dir).as(own)
+			start := clone.git("rev-parse", "HEAD")
+			test.session(tree)
+			at := tree.git("rev-parse", "--abbrev-ref", "HEAD")
+			for range 2 {
+				must.Get(c.Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return true }))(t)
+			}
+			must.Equal(t, "on the branch", strings.Fields(clone.git("log", "--reverse", "--format=%s", start+".."+w.Branch)), test.on)
+			if now := tree.git("rev-parse", "--abbrev-ref", "HEAD"); now != at {
+				t.Errorf("the folder is on %s, and was on %s", now, at)
+			}
+		})
+	}
+}
+
+// TestCheckOutKilled has git die once it has moved the folder, and before it has written where that is.
+func TestCheckOutKilled(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	c.Root = t.TempDir()
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+	clone.at(w.Dir).write("mine", "mine\n")
+	dir := clone.git("rev-parse", "--show-toplevel") + "-" + string(own)
+	must.Do(t, os.Rename(w.Dir, dir))
+	for range 2 {
+		if got := must.Get(c.CheckOut(t.Context(), own, w.Branch))(t); got != dir {
+			t.Errorf("the folder is %s, want %s", got, dir)
+		}
+	}
+	if status := clone.at(dir).git("status", "--porcelain"); status != "?? mine" {
+		t.Errorf("got status %q", status)
 	}
 }

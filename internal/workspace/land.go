@@ -364,7 +364,7 @@ func (t *turn) drop(ctx context.Context, l fleet.Landing) (kept string, err erro
 	}
 	dir := filepath.Join(t.clone.Root, string(l.Run))
 	if exists(dir) {
-		s, err := t.state(ctx, "", dir)
+		s, _, err := t.state(ctx, "", dir)
 		if errors.Is(err, errNoRepository) {
 			s.Dirty, err = !bare(dir), nil
 		}
@@ -406,7 +406,10 @@ func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (di
 			// If we die in it, git has half a folder there: git worktree remove --force.
 			return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
 		case used == resolved(filepath.Join(t.clone.Root, string(run))):
-			// If we die in it, the folder may be there and git look for it where it was: git worktree repair FOLDER.
+			// If we die in it, the folder may be there and git look for it where it was: the next call says so to git.
+			if !exists(used) && exists(dir) {
+				return t.insist(ctx, "worktree", "repair", "--", dir)
+			}
 			return t.insist(ctx, "worktree", "move", "--", used, dir)
 		}
 		dir = used

@@ -75,7 +75,10 @@ func (c Clone) Prune(ctx context.Context, root string, limits Limits, over func(
 }
 
 // remains are what a run left in the clone.
-type remains struct{ dir, branch string } // empty: none
+type remains struct {
+	dir, branch string // empty: none
+	tip         string // of the branch
+}
 
 // find lists the runs that have a folder, an entry in git's list or a branch.
 func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, error) {
@@ -85,7 +88,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	found := map[fleet.RunID]remains{}
 	for run, branch := range branches {
-		found[run] = remains{branch: branch.name}
+		found[run] = remains{branch: branch.name, tip: branch.tip}
 	}
 	trees, err := t.trees(ctx)
 	if err != nil {
@@ -93,7 +96,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	for _, tree := range trees {
 		if run, err := fleet.ParseRunID(filepath.Base(tree.dir)); err == nil && filepath.Dir(tree.dir) == resolved(root) {
-			found[run] = remains{tree.dir, branches[run].name}
+			found[run] = remains{tree.dir, branches[run].name, branches[run].tip}
 		}
 	}
 	entries, err := os.ReadDir(root)
@@ -102,7 +105,7 @@ func (t *turn) find(ctx context.Context, root string) (map[fleet.RunID]remains, 
 	}
 	for _, entry := range entries {
 		if run, err := fleet.ParseRunID(entry.Name()); err == nil && entry.IsDir() {
-			found[run] = remains{filepath.Join(resolved(root), entry.Name()), branches[run].name}
+			found[run] = remains{filepath.Join(resolved(root), entry.Name()), branches[run].name, branches[run].tip}
 		}
 	}
 	return found, nil
@@ -112,7 +115,7 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Lim
 	dir := r.dir
 	p := Pruned{Run: run, Dir: dir}
 	age, there := idle(dir, limits.Now)
-	s, err := t.state(ctx, r.branch, dir)
+	s, head, err := t.state(ctx, r.branch, dir)
 	orphan := errors.Is(err, errNoRepository)
 	if orphan {
 		// It has no entry in git's list. Its files were not committed, or are on a branch: the folder
@@ -134,7 +137,10 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Lim
 	switch {
 	case s.Unmerged > 0 && !orphan:
 		p.Reason = s.Reason()
-		return p, nil
+		if head == "" || head == r.tip {
+			return p, nil
+		}
+		return p, t.regain(ctx, run, r.branch, head)
 	case used != "":
 		p.Reason = "somebody works on its branch in " + used
 		return p, nil

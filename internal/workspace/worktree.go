@@ -194,7 +194,7 @@ func (s State) Reason() string {
 // the branch is, [Clone.Prune] takes that away.
 func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
 	err = c.inTurn(ctx, w.Run, "close", func(ctx context.Context, t *turn) error {
-		if s, err = t.state(ctx, w.Branch, w.Dir); err != nil || s.Reason() != "" {
+		if s, _, err = t.state(ctx, w.Branch, w.Dir); err != nil || s.Reason() != "" {
 			return err
 		}
 		if err := t.remove(ctx, w.Dir); err != nil {
@@ -208,34 +208,34 @@ func (c Clone) Close(ctx context.Context, w Worktree) (s State, err error) {
 	return s, nil
 }
 
-// state looks at a run's branch and, if there is one, its folder.
-func (t *turn) state(ctx context.Context, branch, dir string) (s State, err error) {
+// state looks at a run's branch and, if there is one, its folder; head is what that has checked out.
+func (t *turn) state(ctx context.Context, branch, dir string) (s State, head string, err error) {
 	tips := tipsOf(branch)
 	if dir != "" && exists(dir) {
 		tree, err := t.worktree(ctx, dir)
 		if err != nil {
-			return s, err
+			return s, head, err
 		}
-		head, born, err := tree.revision(ctx, "HEAD")
+		commit, born, err := tree.revision(ctx, "HEAD")
 		if err != nil {
-			return s, err
+			return s, head, err
 		}
-		if born && strings.Trim(head, "0") == "" { // killed in the making of it, git has left this in the place of a commit
-			return s, fmt.Errorf("%s: %w", dir, errNoRepository)
+		if born && strings.Trim(commit, "0") == "" { // killed in the making of it, git has left this in the place of a commit
+			return s, head, fmt.Errorf("%s: %w", dir, errNoRepository)
 		}
 		changes, err := tree.run(ctx, "status", "--porcelain", "--untracked-files=normal", "--ignore-submodules=dirty")
 		if err != nil {
-			return s, err
+			return s, head, err
 		}
 		// Git does not look into submodules, whose configuration is the session's. A worktree that
 		// has some of its own counts as changed.
 		s.Dirty = changes != "" || exists(filepath.Join(tree.gitDir, "modules"))
 		if born {
-			tips = append(tips, head)
+			head, tips = commit, append(tips, commit)
 		}
 	}
 	s.Unmerged, err = t.countUnmerged(ctx, tips)
-	return s, err
+	return s, head, err
 }
 
 // tipsOf is the branch as a revision; a worktree may have none left.
