@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -130,12 +131,17 @@ func answer(from *pgconn.ResultReader) rowset {
 		found.names, found.kinds = append(found.names, f.Name), append(found.kinds, f.DataTypeOID)
 	}
 	for from.NextRow() {
-		for _, v := range from.Values() {
+		values := from.Values()
+		if len(values) > cap(found.sizes)-len(found.sizes) {
+			found.sizes = slices.Grow(found.sizes, len(found.sizes)+len(values)) // "append" would copy many rows five times
+		}
+		for _, v := range values {
 			size := int32(len(v)) //nolint:gosec // a value has at most 1 GB
 			if v == nil {
 				size = -1
 			}
 			found.sizes = append(found.sizes, size)
+			data.Grow(len(v)) // doubles it
 			data.Write(v)
 		}
 	}

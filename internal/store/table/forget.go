@@ -30,7 +30,7 @@ and id not in (select substr(holder, 5) from claims where released_at is null an
 and id not in (select run from places where given_at is null)
 and id not in (select run from feedback where said <> '')
 and id not in (select run from tasks where rests > 0)
-and (not (` + billed + `) or id < coalesce((select since from reckoned where agent = runs.agent), '')) order by id limit ` + strconv.Itoa(mostForgotten)
+and (bill is null or id < coalesce((select since from reckoned where agent = runs.agent), '')) order by id limit ` + strconv.Itoa(mostForgotten)
 }
 
 // forgets reads one batch of what may go.

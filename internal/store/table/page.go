@@ -181,20 +181,12 @@ func begins(n book.Need, p *book.Page, today string) []Statement {
 	}
 }
 
-// A session that worked has a bill. The cost of other sessions says nothing of the next.
-const (
-	bill   = "id, tokens, case when cost in ('reported', 'computed') then usd end"
-	billed = "(tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout')"
-)
-
-// Runs with bills are ordered by an expression that is the id, and which an index of them has. PostgreSQL would take the
-// index of all runs for good enough to order by id, and of an agent that has not worked for long read those of all
-// others first. SQLite goes by an expression that is cast to what it is compared with.
-const billOrder = "cast(id || '' as text)"
+// bill is what a run was billed for.
+const bill = "id, tokens, case when cost in ('reported', 'computed') then usd end"
 
 // latestBilled is the runs of an agent that have bills, made after another, newest first.
 func latestBilled(agent, after string) string {
-	return "agent = " + agent + " and " + billOrder + " > " + after + " and " + billed + " order by " + billOrder + " desc"
+	return "agent = " + agent + " and bill > " + after + " order by bill desc"
 }
 
 // bills reads the latest bills of an agent, newest first.

@@ -82,11 +82,11 @@ func (r Reader) arms(all map[fleet.Category]store.Arm, now time.Time) Statement 
 // no store can mistake for one through all runs.
 func allBills(add func(agent string, b fleet.Bill)) Statement {
 	last := func(of string) string {
-		return "(select max(" + billOrder + ") from runs where agent = " + of + ".agent and " + billOrder + " > " + of + ".billed_after and " + billed
+		return "(select max(bill) from runs where agent = " + of + ".agent and bill > " + of + ".billed_after"
 	}
 	return Statement{
 		SQL: "with recursive latest as (select agent, billed_after, " + last("agents") + `) as run, 1 as place from agents
-union all select agent, billed_after, ` + last("latest") + " and " + billOrder + ` < latest.run), place + 1 from latest where run is not null and place < $1)
+union all select agent, billed_after, ` + last("latest") + ` and bill < latest.run), place + 1 from latest where run is not null and place < $1)
 select latest.agent, ` + bill + ` from latest cross join runs where id = latest.run order by latest.agent, latest.place`,
 		Args: []any{fleet.BillsKept},
 		Scan: func(row Scanner) error {

@@ -114,6 +114,9 @@ create table runs (
   usd         real,
   cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
   models      text not null default '[]',      -- JSON: that were billed, as far as they are named
+  bill        text generated always as (       -- the id, if it worked and has a bill; null: it says nothing of the next
+    case when (tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') then id end
+  ) stored,
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
   reserved_tokens integer not null default 0,  -- in the budgets, until the end has better figures
   reserved_usd    real not null default 0,
@@ -142,7 +145,7 @@ create index runs_outcome on runs (outcome, id);
 create index runs_agent on runs (agent, id);
 
 -- The use of an agent's sessions, without reading those that did not report any.
-create index runs_billed on runs (agent, cast(id || '' as text)) where tokens is not null or cost in ('reported', 'computed');
+create index runs_billed on runs (agent, bill) where bill is not null;
 
 -- The runs that left work, of which something may become.
 create index runs_work on runs (id) where commits <> '[]';
