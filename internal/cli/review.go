@@ -108,7 +108,7 @@ func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Ex
 		}
 		at := slices.IndexFunc(items, func(i review.Item) bool { return i.Run == run })
 		if at < 0 {
-			return fleet.WithHint(fmt.Errorf("no branch of run %q: %w", name, fleet.ErrNotFound), "stint review --all")
+			return noBranch(ctx, e.Fleet, name, "")
 		}
 		return fn(e, t, items[at])
 	})
@@ -170,20 +170,25 @@ func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.T
 }
 
 func (a *app) runReview(ctx context.Context, all bool) error {
-	return a.reviewed(ctx, func(_ *inspect.Explainer, t review.Target, items []review.Item) error {
+	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
 		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
 		if a.asObject(wire.NewReview(t, items, a.Now())) {
 			return nil
 		}
-		if len(items) == 0 {
-			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
-			return nil
+		if len(items) > 0 {
+			titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
+			a.table(append([][]string{titles}, plain.Each(items, a.reviewRow)...))
 		}
-		titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
-		a.table(append([][]string{titles}, plain.Each(items, a.reviewRow)...))
-		return nil
+		elsewhere, err := e.ReviewElsewhere(ctx)
+		switch {
+		case len(elsewhere) > 0:
+			fmt.Fprintln(a.Stderr, "stint: in review on other machines: "+strings.Join(elsewhere, ", "))
+		case len(items) == 0:
+			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
+		}
+		return err
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/review"
+	"stint/internal/survey"
 	"stint/internal/wire"
 )
 
@@ -180,7 +181,7 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
 			default:
-				return noItem(e.Config, arg)
+				return noItem(ctx, e.Fleet, arg)
 			}
 		}
 		return fn(e, t, items, done)
@@ -189,11 +190,22 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 
 // noItem refuses a name that is of no work. Not even a category's latest run is meant by its name: it may be
 // another by now than the one that a person has looked at.
-func noItem(c *config.Config, name string) error {
-	if _, category := c.Categories[fleet.Category(name)]; category {
+func noItem(ctx context.Context, f *survey.Fleet, name string) error {
+	if _, category := f.Config.Categories[fleet.Category(name)]; category {
 		return fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", name)), "stint review lists the runs")
 	}
-	return fleet.WithHint(fmt.Errorf("no branch of run %q that has ended: %w", name, fleet.ErrNotFound), "stint review --all")
+	return noBranch(ctx, f, name, " that has ended")
+}
+
+// noBranch says that there is no branch of a run here, or which machine's clone has it.
+func noBranch(ctx context.Context, f *survey.Fleet, name, which string) error {
+	if id, err := fleet.ParseRunID(name); err == nil && f.Store != nil {
+		r, err := f.Store.Run(ctx, id)
+		if err == nil && r.Branch != "" && f.KeptElsewhere(ctx, r.Host) {
+			return fleet.WithHint(fmt.Errorf("the branch of run %s is on machine %s: %w", id, f.Describe(ctx, r, nil).Machine, fleet.ErrNotFound), "there: stint review")
+		}
+	}
+	return fleet.WithHint(fmt.Errorf("no branch of run %q%s: %w", name, which, fleet.ErrNotFound), "stint review --all")
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {

@@ -15,7 +15,7 @@ import (
 // are, and work without a place is listed all the same.
 func (e *Engine) lookAtReview(ctx context.Context, dryRun bool) (w survey.InReview, err error) {
 	w, err = e.InReview(ctx)
-	sights := w.Sights()
+	sights := e.Sights(ctx, w)
 	if err != nil || dryRun || len(sights) == 0 {
 		return w, err
 	}

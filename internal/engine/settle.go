@@ -395,7 +395,16 @@ func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) []st
 		e.Log.WarnContext(ctx, "branches not listed", slog.Any("err", err))
 		return nil
 	}
-	return slices.AppendSeq([]string{}, maps.Values(list))
+	known := slices.AppendSeq([]string{}, maps.Values(list))
+	for _, m := range memories {
+		if m.Branch == "" || slices.Contains(known, m.Branch) {
+			continue
+		}
+		if r, err := e.Store.Run(ctx, fleet.Run{ID: m.Run, Branch: m.Branch}.Home()); err != nil && !errors.Is(err, fleet.ErrNotFound) || e.KeptElsewhere(ctx, r.Host) {
+			known = append(known, m.Branch)
+		}
+	}
+	return known
 }
 
 // home is the run in whose folder a run worked.

@@ -29,8 +29,9 @@ func (r Room) Full(taken int, away bool) string {
 // TakenPlace is a place in review that a run has.
 type TakenPlace struct {
 	Run   RunID
-	Ended bool // the run is over on record, or the record has no such run
-	Left  bool // it left commits, on record
+	Ended bool   // the run is over on record, or the record has no such run
+	Left  bool   // it left commits, on record
+	Host  string // the identity of the machine whose clone has its branch; empty: nobody knows
 }
 
 // PlaceSight is what was found of the work of a run, for its place.

@@ -11,8 +11,9 @@ import (
 
 // Places is what a look at the work changes of the places that were taken when the look began.
 // A session at work keeps its place, whatever it has committed so far. If a branch with commits
-// is gone, somebody has merged or removed it.
-func Places(taken []fleet.TakenPlace, items []Item) (list []fleet.PlaceSight) {
+// is gone, somebody has merged or removed it, unless it is only elsewhere: in the clone of a machine of which that
+// is said.
+func Places(taken []fleet.TakenPlace, items []Item, elsewhere func(host string) bool) (list []fleet.PlaceSight) {
 	places, seen := map[fleet.RunID]fleet.TakenPlace{}, map[fleet.RunID]bool{}
 	for _, p := range taken {
 		places[p.Run] = p
@@ -36,7 +37,7 @@ func Places(taken []fleet.TakenPlace, items []Item) (list []fleet.PlaceSight) {
 		if p.Left {
 			state = fleet.PlaceReviewed
 		}
-		if p.Ended && !seen[p.Run] {
+		if p.Ended && !seen[p.Run] && !elsewhere(p.Host) {
 			list = append(list, fleet.PlaceSight{Run: p.Run, State: state})
 		}
 	}

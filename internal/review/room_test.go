@@ -23,7 +23,8 @@ func TestPlaces(t *testing.T) {
 		{Run: "waits", Ended: true},
 		{Run: "out", Ended: true},
 		{Run: "merged", Ended: true},
-		{Run: "gone", Ended: true, Left: true},
+		{Run: "gone", Ended: true, Left: true, Host: "here"},
+		{Run: "in another clone", Ended: true, Left: true, Host: "other"},
 	}
 	items := []review.Item{
 		item("at work, committed", review.Waiting, false),
@@ -43,7 +44,7 @@ func TestPlaces(t *testing.T) {
 		{Run: "gone", State: fleet.PlaceReviewed},
 	}
 	review.Resolve(items)
-	must.Equal(t, "what changes", review.Places(taken, items), want)
+	must.Equal(t, "what changes", review.Places(taken, items, func(host string) bool { return host == "other" }), want)
 }
 
 func TestSilence(t *testing.T) {

@@ -54,6 +54,17 @@ func (f *Fleet) askHosts(ctx context.Context) {
 	f.setHosts(list)
 }
 
+// KeptElsewhere reports whether a machine is another one of the fleet: the branches of its runs are in its clone, and
+// that they are not in this one says nothing.
+func (f *Fleet) KeptElsewhere(ctx context.Context, host string) bool {
+	if !f.Here.Elsewhere(fleet.Seat{Host: host}) {
+		return false
+	}
+	f.askHosts(ctx)
+	_, known := f.hosts[host]
+	return known
+}
+
 func (f *Fleet) setHosts(list []fleet.Host) {
 	f.hosts = map[string]fleet.Host{}
 	for _, h := range list {

@@ -3,11 +3,14 @@ package survey
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/review"
 )
 
@@ -52,11 +55,29 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 }
 
 // Sights is what that changes of the places that are taken; nothing where nobody knows what waits.
-func (w InReview) Sights() []fleet.PlaceSight {
+func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 	if !w.Known {
 		return nil
 	}
-	return review.Places(w.Taken, w.Items)
+	return review.Places(w.Taken, w.Items, func(host string) bool { return f.KeptElsewhere(ctx, host) })
+}
+
+// ReviewElsewhere is how much waits for review in the clones of other machines, by their names.
+func (f *Fleet) ReviewElsewhere(ctx context.Context) (list []string, err error) {
+	if f.Store == nil {
+		return nil, nil
+	}
+	taken, _, err := f.Store.Places(ctx)
+	count := map[string]int{}
+	for _, p := range taken {
+		if p.Ended && p.Left && f.KeptElsewhere(ctx, p.Host) {
+			count[f.hosts[p.Host].Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		list = append(list, fmt.Sprintf("%d on %s", count[name], plain.Line(name)))
+	}
+	return list, err
 }
 
 // Silence says that nobody has reviewed for long although something waits, or "". Reviews are the

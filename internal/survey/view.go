@@ -202,7 +202,7 @@ func (f *Fleet) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 
 // Swept reports whether the files of a run were removed, as those of old ones are.
 func (f *Fleet) Swept(r fleet.Run) bool {
-	if r.StartedAt.IsZero() || r.EndedAt.IsZero() {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || f.Here.Elsewhere(r.Seat) {
 		return false
 	}
 	_, err := os.Lstat(fleet.FilesOf(f.Config.State, r.ID).Dir)

@@ -109,7 +109,7 @@ func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet
 			Away().Select(func(a fleet.Away) { away = a }, ""),
 			{SQL: takenPlaces, Scan: func(row Scanner) error {
 				var p fleet.TakenPlace
-				err := row.Scan(&p.Run, Flag{&p.Ended}, Flag{&p.Left})
+				err := row.Scan(&p.Run, Flag{&p.Ended}, Flag{&p.Left}, &p.Host)
 				list = append(list, p)
 				return err
 			}},
@@ -118,5 +118,5 @@ func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet
 	return list, away, wrap(err, "read places in review")
 }
 
-const takenPlaces = `select p.run, case when r.id is null or r.ended_at is not null then 1 else 0 end, case when r.commits <> '[]' then 1 else 0 end
+const takenPlaces = `select p.run, case when r.id is null or r.ended_at is not null then 1 else 0 end, case when r.commits <> '[]' then 1 else 0 end, coalesce(r.host, '')
 from places p left join runs r on r.id = p.run where p.given_at is null order by p.run`
