@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
 )
 
 // Start is a start of the machine, and the time since, by a clock that nobody sets and that goes on
@@ -36,18 +37,22 @@ func (c clocks) now() time.Time {
 	return c.wall
 }
 
+// clocks reads them in a transaction. A store that was moved since it was opened is refused: what is written here now,
+// nobody reads.
 func (d *DB) clocks(ctx context.Context, on *sql.Conn) (c clocks, err error) {
 	c.wall = d.now()
-	if d.start == nil {
-		return c, nil
+	if d.start != nil {
+		c.start = d.start()
 	}
-	if c.start = d.start(); c.start.ID == "" {
-		return c, nil
+	var (
+		moved string
+		zero  int64
+	)
+	if err := on.QueryRowContext(ctx, "select moved, boot, booted_at from fleet").Scan(&moved, &c.boot, &zero); err != nil {
+		return c, err
 	}
-	var zero int64
-	err = on.QueryRowContext(ctx, "select boot, booted_at from fleet").Scan(&c.boot, &zero)
 	c.zero = time.UnixMilli(zero)
-	return c, err
+	return c, store.Moved(moved)
 }
 
 // wind is the time by which a write goes. The first write after a start sets the store's clock by the machine's, and

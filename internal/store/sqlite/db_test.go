@@ -235,6 +235,22 @@ func TestOpenReadWritesNothing(t *testing.T) {
 }
 
 // TestReadersAndAWriter reads while a writer is in the midst of a transaction.
+// TestMovedWhileOpen has the record copied away while others have the store open, as a command that waits for the lock.
+func TestMovedWhileOpen(t *testing.T) {
+	t.Parallel()
+	from, to := testOptions(t, storetest.Start), testOptions(t, storetest.Start)
+	w := mustOpen(t, from)
+	r := must.Get(OpenRead(t.Context(), from))(t)
+	t.Cleanup(func() { _ = r.Close() })
+	must.Get(book.Copy(t.Context(), mustOpen(t, from), mustOpen(t, to), "postgres", false))(t)
+	if _, _, err := w.Take(t.Context(), store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour}); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("got %v, want no claim from a store that was moved", err)
+	}
+	if _, err := r.Snapshot(t.Context()); !errors.Is(err, fleet.ErrUsage) {
+		t.Errorf("got %v, want no look at a store that was moved", err)
+	}
+}
+
 func TestReadersAndAWriter(t *testing.T) {
 	t.Parallel()
 	o := testOptions(t, storetest.Start)
