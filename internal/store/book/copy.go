@@ -50,7 +50,7 @@ func (p *Page) fill(from *Page) error {
 	case p.like(from) == nil:
 		return nil
 	default:
-		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "give it an empty store")
+		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "empty it, or name another: stint help hosts")
 	}
 	for i, t := range here {
 		t.take(there[i].Rowset, true)

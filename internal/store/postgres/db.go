@@ -67,7 +67,7 @@ type Options struct {
 func Open(o Options) (*DB, error) {
 	config, err := pgconn.ParseConfig(o.DSN)
 	if err != nil {
-		return nil, fmt.Errorf("store: %w", translate(err))
+		return nil, fleet.WithHint(fmt.Errorf("store: %w", translate(err)), "~/.pg_service.conf, or the file that PGSERVICEFILE names, says where the store is: stint help hosts")
 	}
 	past := past{o.Memory, o.Pause, o.Host}
 	line := newLine(config, cmp.Or(o.Patience, patience))

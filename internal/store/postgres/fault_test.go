@@ -267,7 +267,7 @@ func TestFaults(t *testing.T) {
 		"no role":      {strings.Replace(o.DSN, "user=stint", "user=nobody", 1), `role "nobody" does not exist`, "does not let this role in"},
 		"read only":    {o.DSN + " options='-c default_transaction_read_only=on'", "read only connection", "no address of the store takes writes"},
 		"no server":    {"host=/nosuch user=stint", "failed to connect", "check that the server of the store runs"},
-		"no such DSN":  {"host=/nosuch port=x password=hush", "cannot parse", ""},
+		"no such DSN":  {"host=/nosuch port=x password=hush", "cannot parse", "pg_service.conf"},
 		"nobody there": {"host=127.0.0.1 port=1 user=stint sslmode=disable connect_timeout=1", "failed to connect", "check that the server of the store runs"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -106,7 +106,7 @@ func hints(code string) string {
 		codePassword:   "put the password into ~/.pgpass, or into the file that PGPASSFILE names",
 		codeReadOnly:   "this server takes no writes; name the primary, or all of them",
 		codeStarting:   "the server starts or stops; try again in a moment",
-		codeUser:       "the server does not let this role in: look at its pg_hba.conf",
+		codeUser:       "the server does not let this role in: look at its pg_hba.conf, and whether the role may log in",
 		codeBusy:       "the server has no connection left; raise its max_connections, or put a pooler before it",
 	}[code]
 }
