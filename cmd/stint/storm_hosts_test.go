@@ -75,7 +75,7 @@ type hostsStorm struct {
 	worked atomic.Int64         // sessions that said how they ended
 	killed atomic.Int64
 	over   atomic.Bool // networks lose nothing any more
-	frozen sync.Map // run → when it was stopped, by its own beats
+	frozen sync.Map    // run → when it was stopped, by its own beats
 }
 
 // The faults.
