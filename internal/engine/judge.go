@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/grade"
+	"stint/internal/review"
 )
 
 // Question is what a grader or a check is asked.
@@ -56,6 +58,10 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		e.Moved = cmp.Or(now, "no branch")
 		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
 	}
+	if w.landed = w.landedIn(ctx); w.landed != "" {
+		e.Landed = w.landed
+		w.Log.WarnContext(ctx, "nobody reviewed the work", w.attrs(slog.String("reason", w.landed+" has it already at the session's end"))...)
+	}
 	var readErr error
 	if e.Transcript, readErr = w.Transcript(w.run.Agent, spec.Files.Log); readErr != nil {
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
@@ -96,6 +102,25 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (fleet.
 	}
 	w.run.Commits = work.Revisions
 	return work, err
+}
+
+// landedIn is the target of review, if it has the work of the session's branch already: the session moved the target, or
+// somebody did meanwhile.
+func (w *worker) landedIn(ctx context.Context) string {
+	if w.run.Branch == "" || len(w.run.Commits) == 0 || w.Work == nil {
+		return ""
+	}
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	target := w.Config.Review.Target
+	found, err := w.Work.Fates(ctx, target, []review.Watched{{Run: w.run.ID, Branch: w.run.Branch, Commits: w.run.Commits}})
+	if err != nil {
+		w.Log.WarnContext(ctx, "target not looked at", w.attrs(slog.Any("err", err))...)
+	}
+	if !slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind == fleet.FateMerged || f.Kind == fleet.FateChanged }) {
+		return ""
+	}
+	return cmp.Or(target, w.Repo.On(ctx), "the target")
 }
 
 // judging is the box for a check or a grader: the session's, and what the command names. A

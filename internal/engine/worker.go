@@ -37,6 +37,7 @@ type worker struct {
 
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
 	on          string                                         // the branch of the workspace as the session begins there
+	landed      string                                         // the target, if it has the work at the session's end; empty: it waits for review
 	laneEpoch   fleet.Epoch                                    // of the lane's claim
 	taken       fleet.Claim
 	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]

@@ -30,6 +30,7 @@ type Evidence struct {
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
 	Reports    bool     // the operator says that the result file has what a session used
+	Landed     string   // the branch that has the work already, though nobody reviewed it; empty: none has
 	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
 }
 
@@ -106,6 +107,9 @@ func Assess(e Evidence) Judgement {
 	}
 	if v.Outcome != fleet.Productive {
 		v.Reason = leftBehind(v.Reason, e)
+	}
+	if e.Landed != "" {
+		v.Reason = annotate(v.Reason, line(e.Landed)+" has it already, and nobody reviewed it")
 	}
 	if e.Moved != "" {
 		v.Reason = annotate(v.Reason, "the workspace is on "+line(e.Moved)+" now")
