@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Backoff keeps a category out that found nothing to do. Such a session is no grade:
+// Backoff keeps a category out that found nothing to do, or whose sessions cannot begin. Such a session is no grade:
 // counting it as 0 would call the work bad where there was none.
 type Backoff struct {
 	Noops       int          `json:"noops"`        // in a row: times it backed off without a grade between

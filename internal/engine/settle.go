@@ -85,7 +85,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	left.State = stateAfter(v, task.State, task.InSource(), now, w.Config.Tasks.After)
 	left.Changed = left.State != task.State
 	left.Worked = w.worked && worked(v)
-	left.Last = v.Empty() && w.last(ctx)
+	left.Last = (v.Empty() || v.Ours) && w.last(ctx)
 	if task.Source != "" {
 		left.Owed = w.owedTo(*task, left.State)
 		return left

@@ -23,7 +23,7 @@ const (
 	HinderedByRest    Hindrance = "cooldown"         // it rests after a session
 	HinderedBySource  Hindrance = "source"           // a source that may have tasks for it failed
 	HinderedByTasks   Hindrance = "no-task"          // there is nothing to work on
-	HinderedByBackoff Hindrance = "backoff"          // sessions found nothing to do
+	HinderedByBackoff Hindrance = "backoff"          // sessions brought nothing
 	HinderedByMachine Hindrance = "machine"          // the machine is short of something
 	HinderedBySlots   Hindrance = "no-slot"          // other sessions have the slots of the fleet, or of the pool
 	HinderedByWorkers Hindrance = "beyond-workers"   // a fire starts no more

@@ -148,10 +148,10 @@ func (m TaskMemory) rested(r Run, now Round) TaskMemory {
 	switch v := r.Verdict; {
 	case v.Outcome == Productive, v.Outcome == Nothing && !v.Empty():
 		m.Vain, m.Rests = 0, 0
-	case !r.Left.Worked || v.Outcome == Cancelled:
-	case v.Empty():
+	case v.Empty() && r.Left.Worked, v.Ours: // one that could not begin is not to keep others from their turn
 		m.Vain++
 		m.Rests = now + 1<<min(m.Vain, MostDoublings)
+	case !r.Left.Worked || v.Outcome == Cancelled:
 	default:
 		m.Vain, m.Rests = m.Vain+1, 0
 	}

@@ -218,7 +218,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 func says(reason string) func() string { return func() string { return reason } }
 
 func (f Facts) backsOff() string {
-	return fmt.Sprintf("backs off for this round%s of its pool, or until a task changes: found nothing to do %s",
+	return fmt.Sprintf("backs off for this round%s of its pool, or until a task changes: its sessions brought nothing, %s",
 		more(f.Arm.AsleepUntil-f.Arm.Round-1), times(f.Arm.Noops))
 }
 
