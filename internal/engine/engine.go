@@ -92,8 +92,8 @@ type Repo interface {
 	// Work returns what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
 	// Gather has the branch of a folder of a run's own hold what was committed there on other branches, and returns
-	// those of the commits that it holds.
-	Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held []string, err error)
+	// those of the commits that it holds, and the branches with the others.
+	Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held, aside []string, err error)
 	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
 	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
 	// Record changes a file as a commit of its own where it can: on the run's branch, whose

@@ -208,8 +208,8 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 	return fleet.Work{}, nil
 }
 
-func (noRepo) Gather(_ context.Context, _ fleet.RunID, _ fleet.Site, made []string) ([]string, error) {
-	return made, nil
+func (noRepo) Gather(_ context.Context, _ fleet.RunID, _ fleet.Site, made []string) (held, aside []string, err error) {
+	return made, nil, nil
 }
 
 func (noRepo) Diff(context.Context, []string, int) (string, bool, error) { return "", false, nil }

@@ -346,7 +346,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; the session's commits are not lost with its claim
+		_, _, _ = w.lookAtWork(ctx, spec)                  // it is logged; the session's commits are not lost with its claim
 		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}

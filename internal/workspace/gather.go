@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,12 +14,12 @@ import (
 
 // Gather has the branch of a run's worktree hold the commits that its session made there on another branch, or on none,
 // and the folder go back to its branch: review looks for work there alone, and agents like to make branches. It returns
-// those of the commits that the branch holds. Where each of the two has commits that the other lacks, nothing moves, and
-// the error says so.
+// those of the commits that the branch holds, and the branches with the others: review does not see these. Where each of the
+// two has commits that the other lacks, nothing moves, and the error says so.
 //
 // If we die before it, [Clone.Prune] has the branch go on to what the folder has checked out. If we die in it, the branch
 // has the commits, and the folder may be on the other one: [Clone.Reopen] goes back, for a session that is to go on there.
-func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held []string, err error) {
+func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held, aside []string, err error) {
 	err = c.inTurn(ctx, run, "gather", func(ctx context.Context, t *turn) error {
 		t.git = t.asItIs()
 		tree, err := t.worktree(ctx, site.Dir)
@@ -29,17 +31,39 @@ func (c Clone) Gather(ctx context.Context, run fleet.RunID, site fleet.Site, mad
 		if err != nil || len(there) == 0 {
 			return err
 		}
-		if err := tree.gather(ctx, branch, there[len(there)-1]); err != nil {
-			return err
-		}
+		moved := tree.gather(ctx, branch, there[len(there)-1])
 		outside, err := t.listed(ctx, append(slices.Clone(there), "^"+branch))
 		held = plain.Kept(there, func(commit string) bool { return !slices.Contains(outside, commit) })
-		return err
+		if err == nil {
+			aside, err = t.asides(ctx, branch, plain.Kept(there, func(commit string) bool { return slices.Contains(outside, commit) }))
+		}
+		return errors.Join(moved, err)
 	})
 	if err != nil {
-		return held, fmt.Errorf("gather the work of run %s on branch %s: %w", run, site.Branch, err)
+		return held, aside, fmt.Errorf("gather the work of run %s on branch %s: %w", run, site.Branch, err)
 	}
-	return held, nil
+	return held, aside, nil
+}
+
+// asides are the branches with commits of which a branch has no copy.
+func (t *turn) asides(ctx context.Context, branch string, commits []string) (names []string, err error) {
+	for _, commit := range commits {
+		lacks, err := t.run(ctx, "rev-list", "--right-only", "--cherry-pick", "--max-count=1", branch+"..."+commit)
+		if err != nil {
+			return names, err
+		}
+		if lacks != commit {
+			continue
+		}
+		name, err := t.branchWith(ctx, commit)
+		if err != nil {
+			return names, err
+		}
+		if name = cmp.Or(name, "no branch"); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 // gather has a worktree's branch go on to a commit, and the folder go back to it.

@@ -19,6 +19,7 @@ func TestGather(t *testing.T) {
 		held    []string // the subjects of the commits that the branch has
 		at      string   // where the folder is in the end; empty: on its branch
 		apart   bool
+		aside   []string // the branches with the others
 	}{
 		"as it should be":        {session: func(w gitter) { w.add("c", "c\n") }, held: []string{"c"}},
 		"a branch":               {session: func(w gitter) { w.git("switch", "-q", "-c", "fix"); w.add("c", "c\n"); w.add("d", "d\n") }, held: []string{"c", "d"}},
@@ -39,7 +40,20 @@ func TestGather(t *testing.T) {
 			w.add("d", "d\n")
 			w.git("switch", "-q", "fix")
 			w.add("e", "e\n")
-		}, held: []string{"d"}, at: "fix", apart: true},
+		}, held: []string{"d"}, at: "fix", apart: true, aside: []string{"fix"}},
+		"another, then its own": {session: func(w gitter) {
+			w.git("switch", "-q", "-c", "fix")
+			w.add("c", "c\n")
+			w.git("switch", "-q", "-")
+			w.add("d", "d\n")
+		}, held: []string{"d"}, aside: []string{"fix"}},
+		"a copy from another": {session: func(w gitter) {
+			w.git("switch", "-q", "-c", "fix")
+			w.add("c", "c\n")
+			w.git("switch", "-q", "-")
+			w.add("d", "d\n")
+			w.git("cherry-pick", "fix")
+		}, held: []string{"d", "c"}},
 		"a repository of its own": {session: func(w gitter) {
 			w.git("init", "-q", "nest")
 			nest := w.at(filepath.Join(w.dir, "nest")).as(own)
@@ -60,7 +74,7 @@ func TestGather(t *testing.T) {
 			if len(made) == 0 {
 				t.Fatal("the session made no commit")
 			}
-			held, err := c.Gather(t.Context(), own, fleet.Site{Dir: w.Dir, Branch: w.Branch}, made)
+			held, aside, err := c.Gather(t.Context(), own, fleet.Site{Dir: w.Dir, Branch: w.Branch}, made)
 			if test.apart != (err != nil) {
 				t.Errorf("error %v", err)
 			}
@@ -69,6 +83,7 @@ func TestGather(t *testing.T) {
 			if !test.apart && len(held) != len(test.held) {
 				t.Errorf("%v are said to be there", held)
 			}
+			must.Equal(t, "on others", aside, test.aside)
 			want := test.at
 			if want == "" {
 				want = w.Branch
