@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,7 +58,14 @@ func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (C
 	for _, top := range trees {
 		switch inside := dir.meets(top) || c.Dir.meets(top); {
 		case !exists(top):
-			if inside {
+			if !inside {
+				continue
+			}
+			in, err := c.hasCommitsOf(ctx, byTree[top])
+			if err != nil {
+				return Changes{}, fmt.Errorf("find what run committed in %s, which is gone: %w", top, err)
+			}
+			if in {
 				all.Unknown += len(byTree[top])
 			}
 			continue
@@ -74,6 +82,25 @@ func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (C
 	}
 	net.count(&all)
 	return all, nil
+}
+
+// hasCommitsOf reports whether the clone has commits that the commands of a folder that is gone may have made. Else it was a
+// repository of its own, such as a test makes, and its commits are gone with it.
+func (c Clone) hasCommitsOf(ctx context.Context, commands []command) (bool, error) {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if errors.Is(err, errNoRepository) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	objects, err := g.objects(ctx)
+	if err != nil {
+		return false, err
+	}
+	list, err := g.asItIs().commits(ctx, append([]string{"--max-count", logged}, append(holders(), "--")...)...)
+	return slices.ContainsFunc(list, func(commit commit) bool {
+		return slices.ContainsFunc(spans(commands), func(s span) bool { return s.has(written(objects, commit.id), commit.dated) })
+	}), err
 }
 
 // has reports whether a folder is in a work tree of the clone.

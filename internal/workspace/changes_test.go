@@ -43,6 +43,14 @@ func TestChanges(t *testing.T) {
 		"none":     {func(_, o gitter) { o.add("c", "c\n") }, left{}},
 		"one":      {func(w, _ gitter) { w.add("c", "c\n") }, left{commits: []string{"c"}, files: 1, inserted: 1}},
 		"one file": {func(w, _ gitter) { w.add("a", "x\ny\n"); w.add("a", "z\n") }, left{commits: []string{"a", "a"}, files: 1, inserted: 1, deleted: 1}},
+		"a repository of its own, which is gone": {func(w, _ gitter) {
+			w.git("init", "-q", "nest")
+			nest := w.at(filepath.Join(w.dir, "nest")).as(own)
+			nest.git("config", "user.name", "n")
+			nest.git("config", "user.email", "n@example.org")
+			nest.add("c", "c\n")
+			must.Do(w.t, os.RemoveAll(nest.dir))
+		}, left{}},
 		"empty":    {func(w, _ gitter) { w.commit("x") }, left{commits: []string{"x"}}},
 		"binary":   {func(w, _ gitter) { w.add("bin", "\x00\x01") }, left{commits: []string{"bin"}, files: 1}},
 		"no lines": {func(w, _ gitter) { w.add("c", "") }, left{commits: []string{"c"}, files: 1}},
