@@ -187,8 +187,9 @@ const (
 // span is a stretch of time in which commands of the run may have written commits.
 type span struct {
 	began, ended time.Time
-	commits      int  // commands that make one commit each
-	series       bool // there is one that may make several
+	commits      int      // commands that make one commit each
+	subjects     []string // of their messages, as far as their command lines say
+	series       bool     // there is one that may make several
 	found        []entry
 }
 
@@ -209,6 +210,12 @@ type entry struct {
 
 func (e entry) single() bool { return strings.HasPrefix(e.action, "commit") }
 
+// subject is the first line of its message.
+func (e entry) subject() string {
+	_, line, _ := strings.Cut(e.action, ": ")
+	return strings.TrimSpace(line)
+}
+
 // spans puts commands together whose times overlap.
 func spans(commands []command) (all []span) {
 	for _, c := range slices.SortedFunc(slices.Values(commands), func(a, b command) int { return a.began.Compare(b.began) }) {
@@ -222,6 +229,7 @@ func spans(commands []command) (all []span) {
 		}
 		if c.name() == "commit" {
 			last.commits++
+			last.subjects = append(last.subjects, c.subject)
 		} else {
 			last.series = true
 		}
@@ -229,12 +237,21 @@ func spans(commands []command) (all []span) {
 	return all
 }
 
-// settle returns what was found, and how many commands nothing was found for. More
-// commits than the commands can have made are nobody's for certain: of a neighbour's and
-// an own one in the same instant nobody knows which is which.
+// settle returns what was found, and how many commands nothing was found for. Of more commits than the commands can have
+// made some are a neighbour's of the same instant: then those are the run's that a command names by the subject. If these
+// are too many, too, nobody knows which is which, and none is the run's for certain.
 func (s span) settle() (own []entry, unknown int) {
-	singles := len(plain.Kept(s.found, entry.single))
-	own = plain.Kept(s.found, func(e entry) bool { return e.single() && singles <= s.commits || !e.single() && s.series })
+	singles, names := plain.Kept(s.found, entry.single), func(entry) bool { return true }
+	if len(singles) > s.commits {
+		names = func(e entry) bool { return e.subject() != "" && slices.Contains(s.subjects, e.subject()) }
+		singles = plain.Kept(singles, names)
+	}
+	own = plain.Kept(s.found, func(e entry) bool {
+		if e.single() {
+			return len(singles) <= s.commits && names(e)
+		}
+		return s.series
+	})
 	return own, max(0, s.commits-len(own))
 }
 

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -72,6 +73,14 @@ func TestChanges(t *testing.T) {
 			o.apart()
 			w.git("cherry-pick", "main..s")
 		}, left{commits: []string{"c", "d"}, files: 2, inserted: 2}},
+		"beside a neighbour's": {func(w, o gitter) {
+			w.hookNeighbour(o, "theirs")
+			w.add("c", "c\n")
+		}, left{commits: []string{"c"}, files: 1, inserted: 1}},
+		"beside a neighbour's that has its name": {func(w, o gitter) {
+			w.hookNeighbour(o, "c")
+			w.add("c", "c\n")
+		}, left{unknown: 1}},
 		"neighbour's": {func(w, o gitter) {
 			o.add("c", "c\n")
 			o.apart()
@@ -193,6 +202,15 @@ func TestChanges(t *testing.T) {
 			at.leaves(test.want)
 		})
 	}
+}
+
+// hookNeighbour has a neighbour commit before the next command ends that commits.
+func (g gitter) hookNeighbour(o gitter, subject string) {
+	g.t.Helper()
+	hook := filepath.Join(g.dir, ".git", "hooks", "post-commit")
+	text := fmt.Sprintf("#!/bin/sh\nrm \"$0\"\n%s git commit --quiet --allow-empty --message=%s\n", Folder("").Mark(o.files(neighbour)), subject)
+	must.Do(g.t, errors.Join(os.MkdirAll(filepath.Dir(hook), 0o700), os.WriteFile(hook, []byte(text), 0o700))) //nolint:gosec // git runs it
+	o.as(neighbour)
 }
 
 // apart writes a file until its time is so much later that files of before and after differ.

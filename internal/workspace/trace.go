@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -135,6 +136,9 @@ func take(commands map[string]*command, line []byte) {
 	switch e.Event {
 	case "start":
 		c.amends, c.tries, c.began = slices.Contains(e.Argv, "--amend"), slices.Contains(e.Argv, "--dry-run"), e.Time
+		if s := subject(e.Argv); len(s) <= maxWord {
+			c.subject = strings.Clone(s)
+		}
 	case "cmd_name":
 		c.hierarchy = e.Hierarchy
 	case "def_repo":
@@ -145,4 +149,27 @@ func take(commands map[string]*command, line []byte) {
 			delete(commands, e.SID)
 		}
 	}
+}
+
+// subject is the first line of the message that a command line gives a commit.
+func subject(argv []string) string {
+	for i, arg := range argv {
+		message, is := strings.CutPrefix(arg, "--message")
+		if !is {
+			var flags string // without a value, as in -am
+			flags, message, is = strings.Cut(arg, "m")
+			is = is && len(flags) > 0 && flags[0] == '-' && strings.Trim(flags[1:], "aeinoqsvz") == ""
+		}
+		switch {
+		case !is:
+			continue
+		case message == "" && i+1 < len(argv):
+			message = argv[i+1]
+		default:
+			message = strings.TrimPrefix(message, "=")
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
+		return strings.TrimSpace(line)
+	}
+	return ""
 }

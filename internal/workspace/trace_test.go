@@ -89,3 +89,22 @@ func TestTraceIsNoPipe(t *testing.T) {
 		t.Errorf("got %d commits of a pipe", n)
 	}
 }
+
+// TestSubject finds the message in the command lines that agents write.
+func TestSubject(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"git|commit|-m|Add x":                        "Add x",
+		"git|commit|-mAdd x":                         "Add x",
+		"git|-c|a.b=m|commit|-qam|\n Add x \n\nmore": "Add x",
+		"git|commit|--message=Add x|-m|more":         "Add x",
+		"git|commit|--amend|--message|Add x|--|m|-m": "Add x",
+		"git|commit|--amend|--no-edit|-F|m.txt":      "",
+		"git|commit|-m":                              "",
+		"git|commit|--|name":                         "",
+	} {
+		if got := subject(strings.Split(line, "|")); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}

@@ -68,6 +68,7 @@ func within(outer, inner string) bool {
 type command struct {
 	amends    bool   // its own commit
 	tries     bool   // without doing it
+	subject   string // of its message, if the command line has one
 	hierarchy string // the command, below the git commands that called it
 	worktree  string
 	succeeded bool
