@@ -73,9 +73,9 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	if task == nil || w.run.Key == "" || v.Outcome == fleet.Lost {
 		return left
 	}
-	here := *task
+	here, there := *task, true
 	if here.State = task.InSource(); task.Source == "" {
-		here = w.fileNow(ctx, here)
+		here, there = w.fileNow(ctx, here)
 	}
 	now := here.State
 	if own := w.ownState(ctx, *task); own != w.began { // what the session wrote into its copy counts
@@ -90,7 +90,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 		left.Owed = w.owedTo(*task, left.State)
 		return left
 	}
-	if left.Seen = here.Seen; left.Changed && left.State != here.State && left.Seen != fleet.SeenNowhere {
+	if left.Seen = here.Seen; left.Changed && left.State != here.State && there {
 		left.Owed = fleet.CallWrite
 	}
 	return left
@@ -116,19 +116,19 @@ func (w *worker) last(ctx context.Context) bool {
 	})
 }
 
-// fileNow looks at the task's file once the session is over.
-func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
+// fileNow looks at the task's file once the session is over. One that is not there may be away,
+// with another branch checked out, and come back as it was.
+func (w *worker) fileNow(ctx context.Context, t fleet.Task) (now fleet.Task, there bool) {
 	again, err := w.Sources.Again(ctx, t)
 	switch {
 	case err == nil:
-		return again
+		return again, true
 	case errors.Is(err, fleet.ErrNotFound):
-		t.Seen = fleet.SeenNowhere
-	default:
-		w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
-		t.Seen = ""
+		return t, false
 	}
-	return t
+	w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
+	t.Seen = ""
+	return t, true
 }
 
 // ownState is the state in the copy of the task's file that is in the run's own worktree;
