@@ -133,7 +133,9 @@ func TestFindingsAreTrue(t *testing.T) {
 			of := func(outcomes ...fleet.Outcome) int {
 				return sum(r.Tallies, func(n fleet.Tally) bool { return n.Agent == agent && slices.Contains(outcomes, n.Outcome) })
 			}
-			bad := of(fleet.Failed, fleet.Timeout, fleet.Unavailable, fleet.Abandoned)
+			bad := of(fleet.Failed, fleet.Timeout, fleet.Abandoned) + sum(r.Tallies, func(n fleet.Tally) bool {
+				return n.Agent == agent && n.Outcome == fleet.Unavailable && n.Claimed
+			})
 			if n := bad + of(fleet.Productive, fleet.Noop, fleet.Nothing); n >= 5 && bad > n-bad {
 				say(FoundAgent, fmt.Sprintf("%s | %d | %d", agent, bad, n))
 			}

@@ -184,6 +184,9 @@ func New(r Record, o Options) Report {
 	for _, t := range r.Tallies {
 		p.All.add(t)
 		categories.of(t.Category).add(t)
+		if t.Outcome == fleet.Unavailable && !t.Claimed {
+			t.Agent = "" // it rested, and was not asked
+		}
 		agents.of(t.Agent).add(t)
 		pairs.of(pair{t.Category, t.Agent}).add(t)
 		if t.Source == fleet.FromRespawn {

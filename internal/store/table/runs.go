@@ -156,9 +156,11 @@ func (r Reader) FailedTasks(ctx context.Context, since time.Time, least int) ([]
 	})
 }
 
-// Category and reason are those of the last that failed.
+// Category and reason are those of the last that failed. Without a grade, a failure says nothing of
+// the task, as in [fleet.TaskMemory.After].
 const failedTasks = `select t.task, r.category, r.reason, t.sessions, t.failed from (
 select task, max(case when outcome in ('failed', 'timeout', 'abandoned') then id else '' end) as latest, count(*) as sessions,
 count(*) filter (where outcome in ('failed', 'timeout', 'abandoned')) as failed from runs
-where id >= $1 and task <> '' and key <> '' and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout', 'abandoned') and fault <> 'agent'
+where id >= $1 and task <> '' and key <> '' and (outcome in ('productive', 'noop', 'nothing', 'abandoned')
+or outcome in ('failed', 'timeout') and (grade is not null or fault in ('context', 'refusal')))
 group by task) as t join runs r on r.id = t.latest where t.failed >= $2 order by t.failed desc, t.task`
