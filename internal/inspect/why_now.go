@@ -157,6 +157,10 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 		return t, err
 	}
 	t = why.Task{ID: id, Now: v.Now, Task: taskOf(v, id)}
+	if i := slices.IndexFunc(v.Held, func(c fleet.Claim) bool { return c.Key == id.Key() }); i >= 0 {
+		t.Held = &v.Held[i]
+		t.Worker = m.worker(v, *t.Held)
+	}
 	if t.Task == nil {
 		t.Problem = problem(v, id)
 	} else if err := m.standing(ctx, v, &t); err != nil {
@@ -188,10 +192,6 @@ func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error
 		}
 	}
 	t.Review = m.reviewOf(ctx, *t.Task)
-	if i := slices.IndexFunc(v.Held, func(c fleet.Claim) bool { return c.Key == t.ID.Key() }); i >= 0 {
-		t.Held = &v.Held[i]
-		t.Worker = m.worker(v, *t.Held)
-	}
 	if _, known := m.Config.Categories[t.Task.Category]; known {
 		c, err := m.whyCategory(ctx, t.Task.Category)
 		if err != nil {

@@ -62,16 +62,30 @@ func (t Task) open() bool {
 	return t.Task != nil && !t.Task.State.Settled() && t.Task.State != fleet.StateExpired
 }
 
-func (t Task) verdict(own, others int) (string, []string) {
+// over says why no session will take it any more; "": one may.
+func (t Task) over() (verdict, lead string) {
 	switch {
 	case t.Task == nil && t.Problem != "":
-		return Blocked, []string{sentence("No: %q cannot be read as a task, so that nothing works on it", t.ID)}
+		return Blocked, sentence("No: %q cannot be read as a task, so that no session takes it", t.ID)
 	case t.Task == nil:
-		return Gone, []string{sentence("%q is on record and in no task folder or listing any more: nothing will work on it", t.ID)}
+		return Gone, sentence("%q is on record and in no task folder or listing any more: no session will take it", t.ID)
 	case !t.open():
-		return Settled, []string{sentence("%q is %s: there is nothing left to do", t.ID, t.Task.State)}
+		return Settled, sentence("%q is %s: there is nothing left to do", t.ID, t.Task.State)
+	}
+	return "", ""
+}
+
+func (t Task) verdict(own, others int) (string, []string) {
+	over, lead := t.over()
+	switch {
 	case t.Worker != nil:
-		return Working, []string{sentence("Run %s works on %q, since %s", t.Worker.ID, t.ID, moment(t.Worker.StartedAt, t.Now))}
+		works := []string{sentence("Run %s works on %q, since %s", t.Worker.ID, t.ID, moment(t.Worker.StartedAt, t.Now))}
+		if over != "" {
+			works = append(works, lead)
+		}
+		return Working, works
+	case over != "":
+		return over, []string{lead}
 	case t.Held != nil && own == 1:
 		return Claimed, t.hindered(own, others)
 	case own > 0:

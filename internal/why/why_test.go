@@ -337,6 +337,10 @@ func TestVerdicts(t *testing.T) {
 		{"someday", ofTask(func(q *why.Task) { q.Task.State = fleet.StateSomeday }), why.Blocked, []fleet.Hindrance{fleet.HinderedByState}},
 		{"in review", ofTask(func(q *why.Task) { q.Task.State, q.Review = fleet.StateReview, first }), why.Blocked, []fleet.Hindrance{fleet.HinderedByState}},
 		{"gone", ofTask(func(q *why.Task) { q.Task = nil }), why.Gone, nil},
+		{"gone, and worked on", ofTask(func(q *why.Task) { q.Task, q.Held, q.Worker = nil, mine, &fleet.RunStatus{Run: fleet.Run{ID: first}} }), why.Working, nil},
+		{"done, and worked on", ofTask(func(q *why.Task) {
+			q.Task.State, q.Held, q.Worker = fleet.StateDone, mine, &fleet.RunStatus{Run: fleet.Run{ID: first}}
+		}), why.Working, nil},
 		{"unreadable", ofTask(func(q *why.Task) { q.Task, q.Problem = nil, "x.md:1: odd" }), why.Blocked, []fleet.Hindrance{fleet.HinderedByProblem}},
 		{"no such category", ofTask(func(q *why.Task) { q.Category = nil }), why.Blocked, []fleet.Hindrance{fleet.HinderedByUnknown}},
 		{"claimed", ofTask(func(q *why.Task) { q.Held = mine }), why.Claimed, []fleet.Hindrance{"claimed"}},
