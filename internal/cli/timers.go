@@ -21,7 +21,7 @@ func (t timers) Timers(ctx context.Context, pools []string) (list []fleet.Timer,
 			if err != nil {
 				return err
 			}
-			list = append(list, fleet.Timer{Pool: pool, Unit: unit, Active: state.Active, Firing: state.Firing, Last: state.Last, Next: state.Next})
+			list = append(list, fleet.Timer{Pool: pool, Unit: unit, Active: state.Active, Firing: state.Firing, Failed: state.Failed, Last: state.Last, Next: state.Next})
 		}
 		return nil
 	})

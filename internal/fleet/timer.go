@@ -11,8 +11,14 @@ type Timer struct {
 	Unit   string
 	Active bool      // it will fire again
 	Firing bool      // a fire is under way; the next is known when it has ended
+	Failed bool      // the last fire did, and there may be no record of it
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: it is not known
+}
+
+// Journal is the command that prints what the last fires logged.
+func (t Timer) Journal() string {
+	return "journalctl --user -n 50 -u " + ShellWord(strings.TrimSuffix(t.Unit, ".timer")+".service")
 }
 
 // TimerUnit is the timer that starts a service.

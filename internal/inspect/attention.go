@@ -114,6 +114,8 @@ func (s Status) Alerts() (list []Alert) {
 			add(AlertTimer, "stint init --systemd", "no timer fires pool "+t.Pool, "")
 		case !t.Active:
 			add(AlertTimer, "systemctl --user start "+fleet.ShellWord(t.Unit), "the timer of pool "+t.Pool+" is stopped", "")
+		case t.Failed:
+			add(AlertTimer, t.Journal(), "the last fire of pool "+t.Pool+" failed", "")
 		}
 	}
 	return list

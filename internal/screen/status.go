@@ -10,6 +10,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/why"
 )
 
 // StatusView is a fleet at one moment, and how much of it is to be shown.
@@ -110,6 +111,9 @@ func timerText(v StatusView, s Style) string {
 		default:
 			text = s.Paint(Yellow, "stopped: systemctl --user start "+plain.Line(t.Unit))
 		}
+		if t.Failed {
+			text += ", " + s.Paint(Red, "the last fire failed: "+t.Journal())
+		}
 		if len(v.Timers) > 1 {
 			text = plain.Line(t.Pool) + ": " + text
 		}
@@ -139,6 +143,9 @@ func fireText(v StatusView, s Style) string {
 	}
 	text := fmt.Sprintf("%d%s, %s: spawned %s, skipped %d",
 		f.ID, ofPool(f, v), short(f.At, v.At), named(names[fleet.Spawn]), len(names[fleet.Skip]))
+	if nothing := why.Nothing(f); nothing != "" && len(names[fleet.StartFailed]) == 0 {
+		text += ": " + plain.Line(nothing)
+	}
 	if failed := names[fleet.StartFailed]; len(failed) > 0 {
 		text += ", " + s.Paint(Red, "failed to start "+named(failed))
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type TimerState struct {
 	Firing bool      // its service runs; the manager sets the next time when that has ended
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: never, or not known while it fires, or not by the calendar
+	Failed bool      // the last run of its service did
 }
 
 // Timer reads a timer's state. A timer that does not exist never fires.
@@ -31,6 +33,11 @@ func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
 	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {
 		state.Last = instant(properties["LastTriggerUSec"])
 	}
+	service, err := m.conn.GetUnitPropertyContext(ctx, strings.TrimSuffix(unit, ".timer")+".service", "ActiveState")
+	if err != nil {
+		return TimerState{}, fmt.Errorf("read the service of timer %s: %w", unit, err)
+	}
+	state.Failed = service.Value.Value() == "failed"
 	return state, nil
 }
 

@@ -52,6 +52,7 @@ type Timer struct {
 	Pool   string  `json:"pool"`
 	Unit   string  `json:"unit"`
 	Active bool    `json:"active"` // it will fire again
+	Failed bool    `json:"failed"` // the last fire did, and there may be no record of it
 	Last   *string `json:"last"`
 	Next   *string `json:"next"`
 }
@@ -150,7 +151,9 @@ type Posterior struct {
 func NewStatus(name fleet.Name, s inspect.Status) Status {
 	return Status{
 		Schema: "stint/status@1", Fleet: name, At: plain.Stamp(s.At),
-		Timers:  each(s.Timers, func(t fleet.Timer) Timer { return Timer{t.Pool, t.Unit, t.Active, Time(t.Last), Time(t.Next)} }),
+		Timers: each(s.Timers, func(t fleet.Timer) Timer {
+			return Timer{t.Pool, t.Unit, t.Active, t.Failed, Time(t.Last), Time(t.Next)}
+		}),
 		Hosts:   each(s.Hosts, newHostState),
 		Lanes:   each(s.Lanes, newLane),
 		Running: each(s.Open, NewOpenRun),
