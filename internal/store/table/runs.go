@@ -162,5 +162,5 @@ const failedTasks = `select t.task, r.category, r.reason, t.sessions, t.failed f
 select task, max(case when outcome in ('failed', 'timeout', 'abandoned') then id else '' end) as latest, count(*) as sessions,
 count(*) filter (where outcome in ('failed', 'timeout', 'abandoned')) as failed from runs
 where id >= $1 and task <> '' and key <> '' and (outcome in ('productive', 'noop', 'nothing', 'abandoned')
-or outcome in ('failed', 'timeout') and (grade is not null or fault in ('context', 'refusal')))
+or outcome in ('failed', 'timeout') and (grade is not null or fault in ('context', 'refusal'))) and fault <> 'agent'
 group by task) as t join runs r on r.id = t.latest where t.failed >= $2 order by t.failed desc, t.task`
