@@ -237,9 +237,9 @@ func spans(commands []command) (all []span) {
 	return all
 }
 
-// settle returns what was found, and how many commands nothing was found for. Of more commits than the commands can have
-// made some are a neighbour's of the same instant: then those are the run's that a command names by the subject. If these
-// are too many, too, nobody knows which is which, and none is the run's for certain.
+// settle returns what was found, and how many commands nothing was found for. If there are more commits than the commands
+// can have made, some are a neighbour's of the same instant: then those are the run's whose subjects its commands have. If
+// these are too many, too, nobody knows which is which, and none is the run's for certain.
 func (s span) settle() (own []entry, unknown int) {
 	singles, names := plain.Kept(s.found, entry.single), func(entry) bool { return true }
 	if len(singles) > s.commits {
