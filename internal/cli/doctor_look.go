@@ -227,14 +227,17 @@ func (a *app) lookAtHosts(ctx context.Context, c *config.Config, db store.Store,
 	if err != nil {
 		return err
 	}
-	here := a.here(c)().Host
+	own := a.ownHost(c) // as it is now, not as it was at its last fire
 	for _, h := range hosts {
+		if h.ID == own.ID {
+			h.Version, h.Config = own.Version, own.Config
+		}
 		working := slices.ContainsFunc(standing.Open, func(r fleet.Run) bool { return r.Host == h.ID && !r.StartedAt.IsZero() })
-		s.Hosts = append(s.Hosts, doctor.Host{Host: h, Here: h.ID == here, Working: working, Unheard: now.Sub(h.HeardAt)})
+		s.Hosts = append(s.Hosts, doctor.Host{Host: h, Here: h.ID == own.ID, Working: working, Unheard: now.Sub(h.HeardAt)})
 	}
 	folders := rundir.Folders{State: c.State}
 	for _, r := range standing.Open {
-		if end, err := folders.End(r.ID); err == nil && r.Host == here {
+		if end, err := folders.End(r.ID); err == nil && r.Host == own.ID {
 			s.Unsent++
 			s.UnsentFor = max(s.UnsentFor, a.Now().Sub(end.EndedAt))
 		}
