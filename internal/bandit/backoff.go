@@ -10,20 +10,18 @@ import (
 // counting it as 0 would call the work bad where there was none.
 type Backoff struct {
 	Noops       int          `json:"noops"`        // in a row: times it backed off without a grade between
-	NoopsEver   int          `json:"noops_ever"`   // of all sessions
+	NoopsEver   int          `json:"noops_ever"`   // sessions that did nothing, of all
 	AsleepUntil fleet.Round  `json:"asleep_until"` // the first round in which it may start
 	AsleepSince time.Time    `json:"asleep_since"`
 	VainAt      fleet.TaskID `json:"vain_at"` // at which the last session brought nothing; empty: none, or it brought something
 }
 
-// Vain counts a session that did nothing at its task, and backs off where the task may not
+// Vain takes in a session that brought nothing at its task, and backs off where the task may not
 // be what is to blame: another task brought nothing just before, no other is left, or it
 // had none.
 func (b *Backoff) Vain(task fleet.TaskID, last bool, now fleet.Round, at time.Time) {
 	if task == "" || last || b.VainAt != "" && b.VainAt != task {
-		b.Noop(now, at)
-	} else {
-		b.NoopsEver++
+		b.Sleep(now, at)
 	}
 	b.VainAt = task
 }

@@ -42,7 +42,12 @@ func (p *Page) learnFrom(r fleet.Run) {
 	case v.Grade != nil:
 		p.learnGrade(r.ID, *v.Grade)
 	case v.Empty(), v.Ours && r.Key != "": // one that stint cannot begin is no more use to begin again
-		p.changeArm(r.Category, func(a *bandit.Arm) { a.Vain(r.Task, r.Left.Last, a.Round, p.Now) })
+		p.changeArm(r.Category, func(a *bandit.Arm) {
+			if v.Empty() {
+				a.NoopsEver++
+			}
+			a.Vain(r.Task, r.Left.Last, a.Round, p.Now)
+		})
 	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
 		p.changeArm(r.Category, func(a *bandit.Arm) { a.Sleep(a.Round, p.Now) })
 	}

@@ -129,6 +129,7 @@ func (m *memory) correct(s session, first, was, is float64) {
 // empty counts a session without work for its category and its lessons.
 func (h *history) empty(s session) {
 	arm := h.memory.arm(s.run.Category)
+	arm.NoopsEver++
 	arm.Vain(s.run.Task, s.run.Left.Last, arm.Round, h.clock.Now())
 	for _, u := range s.lessons {
 		h.memory.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
