@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 const (
@@ -197,24 +197,24 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/cli"}},
 
 		// Never in the binary: no row above names them.
-		"internal/box/boxtest":  {foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/must":         {foreign: []string{"github.com/google/go-cmp"}, not: world},
-		"internal/store/pgtest": {house: []string{"internal/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
-		"internal/store/storetest": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/must", "internal/store", "internal/store/book", "internal/store/table"},
+		"internal/testkit/boxtest": {foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/testkit/must":    {foreign: []string{"github.com/google/go-cmp"}, not: world},
+		"internal/testkit/pgtest":  {house: []string{"internal/testkit/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
+		"internal/testkit/storetest": {
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/testkit/must", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/bareclaim":      {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book",
-			"internal/store/pgtest", "internal/store/postgres", "internal/store/sqlite",
+			"internal/testkit/pgtest", "internal/store/postgres", "internal/store/sqlite",
 		}},
-		"scripts/demofleet":  {house: []string{"internal/store/pgtest"}},
+		"scripts/demofleet":  {house: []string{"internal/testkit/pgtest"}},
 		"scripts/sbom":       {},
-		"scripts/testagents": {house: []string{"internal/box/boxtest", "internal/transcript", "internal/fleet"}},
+		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/store/pgtest", "internal/store/postgres"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},
 		},
 		"scripts/testtrackers": {},

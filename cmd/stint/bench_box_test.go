@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // BenchmarkBox measures the way to an agent's first instruction with its box, which is tried

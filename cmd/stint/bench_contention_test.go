@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // contender makes the benchmark another process, which claims in the way named here

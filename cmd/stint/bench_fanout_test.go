@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // BenchmarkFanout measures a fire that starts six workers, ranking and record included,

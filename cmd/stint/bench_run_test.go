@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // BenchmarkRun measures the way to an agent's first instruction, through "stint run"

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 // BenchmarkSelectCategories measures "stint select" beside a Go program that does nothing,

@@ -14,10 +14,10 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
 )
 
 // benchServer is a fleet on a server of its own, which flushes to disk as those do that people use.

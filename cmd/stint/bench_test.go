@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // The benchmarks measure stint beside what it is compared with, in pairs: what slows

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // chromium is a browser without a screen, driven over a pipe by the DevTools protocol:

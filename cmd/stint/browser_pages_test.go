@@ -18,8 +18,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // shown is a fleet with a long past, whose tasks, notes, reasons, holders and logs are

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store/postgres"
+	"stint/internal/testkit/must"
 )
 
 // TestCopyKilled copies a record to a server and back, as the fleet's role there, and kills the copying

@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // crashFleet is a fleet of one category and two tasks, whose sessions are killed.

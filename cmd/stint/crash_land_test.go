@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // landStops are the stops on the way of work into the target, and publishStops those on its way

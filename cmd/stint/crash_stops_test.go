@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/storetest"
 )
 
 // The variables that crashstint reads.

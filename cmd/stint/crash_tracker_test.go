@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // trackerConfig is a tracker in two files: the items that are open, and the reports it got.

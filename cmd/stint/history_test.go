@@ -11,9 +11,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // past is what a fleet leaves behind that has run for long: a run a minute, up to a

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestInstall installs this program, its manual pages and completions where they are

@@ -25,9 +25,9 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/lane"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // haunting is an agent that looks, before it says where it is, whether any process of

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestReadmeSession pastes the README's session into a shell, as a newcomer would,

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"stint/internal/box/boxtest"
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/boxtest"
+	"stint/internal/testkit/pgtest"
 )
 
 // patience is how long a script waits for a process or a unit before it fails.

@@ -13,8 +13,8 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
+	"stint/internal/testkit/pgtest"
 )
 
 // cluster is the PostgreSQL server of the tests that need one.

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // shellSetup lets a line be looked at as bash has taken it apart.

@@ -17,10 +17,10 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // check looks at everything that the fleet has left.

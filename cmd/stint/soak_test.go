@@ -17,9 +17,9 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // shortSoak is how long the tests fire. STINT_SOAK asks for another time, such as 10m.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"stint/internal/cli"
-	"stint/internal/must"
 	"stint/internal/systemd"
+	"stint/internal/testkit/must"
 )
 
 // TestExitStatuses compares the statuses that each command's help lists with those that the

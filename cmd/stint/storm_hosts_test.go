@@ -28,10 +28,10 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/host"
-	"stint/internal/must"
-	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
+	"stint/internal/testkit/storetest"
 )
 
 // hostsStormSize is how hard it blows over machines that share a server. STINT_STORM=full asks for all

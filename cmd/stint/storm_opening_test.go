@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // opening is one process that waits at the gate.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // roomSize is how many sessions are to end with work, how many of their results may wait, and how

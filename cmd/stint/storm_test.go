@@ -20,8 +20,8 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
-	"stint/internal/must"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // stormSize is how hard it blows. STINT_STORM=full asks for all of it.

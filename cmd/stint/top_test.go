@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // talker is an agent that prints each line that it is given, until it is stopped.

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestWatch looks at a fleet on a terminal: each screen takes the place of the one before.

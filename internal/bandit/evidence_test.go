@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func approximately() cmp.Option { return cmpopts.EquateApprox(near, near) }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // trial is so many sessions with and without a lesson, all of the same grade each.

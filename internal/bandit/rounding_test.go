@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestProductsAreRounded finds products of floating-point numbers that a compiler may fuse

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // cyclic is an arm whose grades are best at a quarter of the day, by swing, each a little off.

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // world is a fleet in miniature: categories whose sessions are picked, end late, in any

@@ -9,7 +9,7 @@ import (
 
 	"stint/internal/box"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // places are those of a session in the workspace, or in a worktree of its own.

@@ -14,10 +14,10 @@ import (
 
 	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // session is the run that holds claims in these tests.

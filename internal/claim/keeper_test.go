@@ -13,9 +13,9 @@ import (
 
 	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 const ttl = time.Hour

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestArgumentKinds(t *testing.T) {

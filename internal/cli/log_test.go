@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/systemd"
+	"stint/internal/testkit/must"
 )
 
 // stream is a pipe in the place of the journal's stream, and what the service manager

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func simulation(t *testing.T, text string) (*app, *bytes.Buffer, string) {

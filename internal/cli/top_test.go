@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/top"
 	"stint/internal/transcript"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/tomlfile"
 )
 

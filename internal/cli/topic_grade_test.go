@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/grade"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestTopicTellsHowSessionsAreGraded compares its table with the terms there are.

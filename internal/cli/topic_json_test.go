@@ -17,7 +17,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write what the code says into topics/json.md and topics/config.md")

@@ -15,7 +15,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestTopicsFit holds the help topics to what a terminal and the pages show: a head that

@@ -14,7 +14,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // shell is a command that runs a script, with only what it needs to find programs.

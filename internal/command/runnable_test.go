@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"stint/internal/command"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestRunnable(t *testing.T) {

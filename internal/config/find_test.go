@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestFind(t *testing.T) {

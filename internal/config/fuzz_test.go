@@ -9,7 +9,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // FuzzLoad wants that no file makes Load panic, that each error is one to correct

@@ -10,8 +10,8 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/pressure"
+	"stint/internal/testkit/must"
 )
 
 // gates says something other than the default of every gate and of the notices.

@@ -11,7 +11,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // hosts has a section for a machine with little, and one for a machine with more.

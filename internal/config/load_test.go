@@ -15,8 +15,8 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/pressure"
+	"stint/internal/testkit/must"
 )
 
 // least is a file with nothing that has a default. A test's additions begin in line 6, in the

@@ -9,7 +9,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // pools has a category of each pool, and room for the second in the fleet's slots.

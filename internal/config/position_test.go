@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestPosition(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/transcript"
 )
 

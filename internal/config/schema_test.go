@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // schema is the one that editors are given, read back from what is written for them.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestSecretName(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/tomlfile"
 )
 

@@ -17,7 +17,7 @@ import (
 
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 const run = fleet.RunID("01kt1gw6g0000001")

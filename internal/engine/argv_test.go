@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestArgv fills in what stint knows by name, once, and leaves the rest to the agent.

@@ -26,15 +26,15 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/lane"
 	"stint/internal/lesson"
-	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/rundir"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
-	"stint/internal/store/storetest"
 	"stint/internal/survey"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // bench is a fleet with real store, lanes and task files. Its agent is a function,

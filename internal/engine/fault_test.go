@@ -10,8 +10,8 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/grade"
-	"stint/internal/must"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 	"stint/internal/transcript"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 )
 
 // TestReapsItsOwn shows whose runs a machine closes: its own by what it sees, those of before it

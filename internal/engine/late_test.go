@@ -14,8 +14,8 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/lane"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // TestPivotPassesBusyLanes has lanes that are taken: their categories whose lanes are taken are no pivots.

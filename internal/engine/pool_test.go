@@ -12,9 +12,9 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/replay"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 )
 
 // twoPools has two categories in each, all of which could be started.

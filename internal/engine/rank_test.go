@@ -13,9 +13,9 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 )
 
 // dated are tasks that all changed when the test says, as files have the real time.

@@ -19,9 +19,9 @@ import (
 	"stint/internal/host"
 	"stint/internal/inspect"
 	"stint/internal/lane"
-	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // patience is how long a session without a time-out of its own may take: the

@@ -7,7 +7,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/inspect"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestReportOfAnyAge has a record of an hour, of a month, and one so old that it is counted

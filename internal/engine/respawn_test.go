@@ -15,10 +15,10 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/pressure"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // timers notes what is to be started later, or refuses to.

@@ -10,7 +10,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestFiresKeepToSlots draws fleets of several agents and fires again and again, so that

@@ -12,8 +12,8 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/rundir"
+	"stint/internal/testkit/must"
 )
 
 // printing is an agent that prints a log and keeps a session file, or puts something else

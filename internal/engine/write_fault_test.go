@@ -24,11 +24,11 @@ import (
 	"stint/internal/command"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // faultyStore is a store of which one write fails: before it took effect or, with apply,

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 // FuzzParseKey wants of claim keys what FuzzParseText wants of texts, and that none is

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestRecall puts what is remembered of tasks above what their sources say, until these

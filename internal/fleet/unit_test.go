@@ -7,7 +7,7 @@ import (
 	"github.com/coreos/go-systemd/v22/unit"
 	"pgregory.net/rapid"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func drawCategory(t *rapid.T) Category {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/frontmatter"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 const recipe frontmatter.Kind = "recipe"

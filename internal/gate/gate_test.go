@@ -13,7 +13,7 @@ import (
 	"stint/internal/command"
 	"stint/internal/fleet"
 	"stint/internal/gate"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // shell is a gate of 3 whose command is a script.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestJudgeAtAFault(t *testing.T) {

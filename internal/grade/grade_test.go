@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func exited(status int, result string) fleet.SessionExit {

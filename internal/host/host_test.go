@@ -10,7 +10,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/host"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func machine(id string) host.Machine {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"stint/internal/host"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // TestMemory has many processes' worth of writers remember what they saw: the last of it is kept.

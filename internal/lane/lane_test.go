@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // childMode makes the test binary a process that holds locks under the folder in

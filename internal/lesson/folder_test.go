@@ -16,7 +16,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/lesson"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // newFolder makes a folder of the files given by path, and the sub-folders these need.

@@ -16,10 +16,10 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/metrics"
-	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/review"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

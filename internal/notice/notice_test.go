@@ -15,8 +15,8 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/notice"
+	"stint/internal/testkit/must"
 )
 
 func failed() fleet.Notice {

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"testing"
 
-	"stint/internal/must"
 	"stint/internal/plain"
+	"stint/internal/testkit/must"
 )
 
 func TestLists(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 )
 
 func named(source fleet.Source, names ...string) (list []selector.Named) {

@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 )
 
 // TestDecideSeats has a fire run out of slots of one agent, and go on with the next.

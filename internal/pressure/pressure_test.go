@@ -9,8 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stint/internal/must"
 	"stint/internal/pressure"
+	"stint/internal/testkit/must"
 )
 
 // tree is a /proc with these files.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestNewEstimateByHand follows four sessions through the formulas. The weights are

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestRecordedFires ranks again what a fleet recorded when lanes were locks alone and one fire

@@ -13,9 +13,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/plan"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 )
 
 const testRedraws = 20

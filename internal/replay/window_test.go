@@ -13,8 +13,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 )
 
 // history is a fleet in small: it fires, debits and entitles as a store does.

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func at(second int) time.Time { return time.Unix(int64(second), 0).UTC() }

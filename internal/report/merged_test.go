@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/report"
+	"stint/internal/testkit/must"
 )
 
 // TestMergedWork counts the sessions whose work stood, and what all of them cost.

@@ -20,7 +20,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/review"
+	"stint/internal/testkit/must"
 )
 
 // TestSort has items that differ from a plain one in one respect each.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/review"
+	"stint/internal/testkit/must"
 )
 
 // TestPlaces has a run for each state of a place and of the work.

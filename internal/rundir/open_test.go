@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/rundir"
+	"stint/internal/testkit/must"
 )
 
 // TestOpenRefuses puts what an agent might in the place of a run's file, of its folder, and

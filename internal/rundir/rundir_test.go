@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/rundir"
+	"stint/internal/testkit/must"
 )
 
 // now is when the tests take place.

@@ -14,10 +14,10 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

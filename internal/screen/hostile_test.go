@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/screen"
+	"stint/internal/testkit/must"
 )
 
 // hostile is what people, agents and programs may put into names and reasons: commands to

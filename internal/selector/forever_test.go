@@ -13,7 +13,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestRankingIsForever plays a fleet and compares every bit of its rankings, its

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestAllObstacles has a category with everything in its way; the reason why a ranking

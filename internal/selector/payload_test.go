@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -15,7 +15,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func candidate(c fleet.Category, edits ...func(*Candidate)) Candidate {

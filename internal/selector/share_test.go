@@ -7,7 +7,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestSmallShares plays 30 categories whose shares reach from 0.5 to 0.002. In every window

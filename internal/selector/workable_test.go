@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func noon() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }

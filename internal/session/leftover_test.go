@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // stray starts a process with this environment that has left its parent's session and

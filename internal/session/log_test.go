@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func mustOpenLog(t *testing.T, path string, limit int64) *cappedLog {

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestParseProcess(t *testing.T) {

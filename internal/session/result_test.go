@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestReadResult puts at the result's path whatever an agent may.

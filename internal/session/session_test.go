@@ -19,7 +19,7 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // patience is how long a test waits for a process before it fails.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // order is what a supervisor is to run. A supervisor is the test binary again: it is the

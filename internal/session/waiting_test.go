@@ -12,7 +12,7 @@ import (
 
 	"stint/internal/box"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // boxed gives an agent a box, and says what that is tried with. Without namespaces, bubblewrap is

@@ -6,7 +6,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // cycles are twelve categories whose grades swing over so many fires.

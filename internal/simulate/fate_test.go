@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestLateOutcomesAreLearnt has work whose first grade correlates by 0.3 with whether it is merged,

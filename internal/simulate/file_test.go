@@ -12,8 +12,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/simulate"
+	"stint/internal/testkit/must"
 )
 
 const everything = `fires = 300

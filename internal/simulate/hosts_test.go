@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestMachinesAreAsOne has ten machines that start one session each, and one that starts ten, in a world

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"stint/internal/bandit"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestALiarGainsNothing has one of four categories do nothing and report the best of grades,

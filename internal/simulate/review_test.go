@@ -3,8 +3,8 @@ package simulate_test
 import (
 	"testing"
 
-	"stint/internal/must"
 	"stint/internal/simulate"
+	"stint/internal/testkit/must"
 )
 
 // TestReviewerAway has a reviewer of ten a day away for a week: hardly any session waits for a

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/simulate"
+	"stint/internal/testkit/must"
 )
 
 func categories(means ...float64) []simulate.Category {

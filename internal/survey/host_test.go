@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // TestWhereabouts shows what is said of the machine of a run, by how many the fleet has.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestBusAddress(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestStartAfter waits for a worker whose time comes, whatever becomes of who asked.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // machine is a root folder with these files.

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestLingers(t *testing.T) {

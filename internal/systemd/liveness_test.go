@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func (m *Manager) mustPopulated(ctx context.Context, t *testing.T, unit string) bool {

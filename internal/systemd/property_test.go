@@ -19,7 +19,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestEveryPropertyArrives starts one worker with all known properties, each with a

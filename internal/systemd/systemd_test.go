@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // workerMode makes the test binary a worker: a number is its exit status, anything

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // installUnits writes unit files that last as long as the test.

@@ -16,8 +16,8 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 func TestAddWritesAFileToRead(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 const fullTask = `---

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 func TestReplaceLeavesWhatChanged(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 // newFolder makes a folder of the files given by name.

@@ -16,8 +16,8 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 // formatted is the folder of a workspace as a configuration's [tasks] has it read.

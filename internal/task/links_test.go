@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 const secret = "---\nstate: active\n---\n# Private\n"

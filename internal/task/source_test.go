@@ -13,8 +13,8 @@ import (
 
 	"stint/internal/command"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/task"
+	"stint/internal/testkit/must"
 )
 
 // script is a command that runs a shell script in the folder.

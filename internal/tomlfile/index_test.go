@@ -11,7 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2/unstable"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -19,10 +19,10 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/review"
 	"stint/internal/selector"
 	"stint/internal/survey"
+	"stint/internal/testkit/must"
 	"stint/internal/top"
 )
 

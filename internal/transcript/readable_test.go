@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/transcript"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/transcript"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 	"stint/internal/transcript"
 )
 

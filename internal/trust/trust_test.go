@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // dying makes the test binary a process that confirms after in the folder, and is killed when it

@@ -26,8 +26,8 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/must"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 	"stint/internal/web"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/screen"
 	"stint/internal/selector"
+	"stint/internal/testkit/must"
 	"stint/internal/why"
 )
 

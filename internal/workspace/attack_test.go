@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // attack is a clone in which a session has planted something that git would run.

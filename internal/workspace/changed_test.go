@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestChanged looks at a session at work, which has its index locked, beside a target that moved on.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // leaves compares what is left of a run with what is wanted: the subjects of its commits,

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func TestCondition(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // The stops of a crash: before and after each git command that stint runs, where git is

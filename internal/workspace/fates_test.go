@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/review"
+	"stint/internal/testkit/must"
 )
 
 // TestFates is what became of a run's work by each way in which people treat it.

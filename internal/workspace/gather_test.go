@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestGather has sessions commit beside the branch of their worktree, as agents do that make a branch for each task: all of

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestHalfMadeWorktrees has two gits killed in "worktree add" before they wrote the way back to the

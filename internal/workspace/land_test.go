@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // landAll lands the work of the run [own], which has its folder in tree, as the engine does.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestClashes merges pairs of commits in memory, and without any. It removes what a process left there that died, and

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/review"
+	"stint/internal/testkit/must"
 )
 
 // record commits files, given as names and texts in turn.

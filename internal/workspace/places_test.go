@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestGitDirs finds what a session must be able to write for a commit: in the workspace,

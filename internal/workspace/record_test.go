@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // marked is the edit that puts "done" for "todo" in a file.

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/review"
+	"stint/internal/testkit/must"
 )
 
 // TestShared is what is left to review of the commits of two runs on a branch of the workspace.

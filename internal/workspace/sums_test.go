@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestPlausible keeps the commits whose patches the target has, or takes back, also with other blank space, on

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestLongTrace has a report of more bytes than are read, with a commit at its beginning, one

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 const own, neighbour fleet.RunID = "0own", "0neighbour"

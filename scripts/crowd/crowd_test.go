@@ -16,10 +16,10 @@ import (
 	claims "stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/must"
 )
 
 func small() Options {

@@ -36,9 +36,9 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/plot"
 	"stint/internal/store"
-	"stint/internal/store/pgtest"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
+	"stint/internal/testkit/pgtest"
 )
 
 func main() {

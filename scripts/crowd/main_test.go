@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestPlay prints the same figures for the same seed, and refuses what cannot be simulated.

@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/pgtest"
 )
 
 // host is one of several: a home folder with a clone of the workspace, a user manager in namespaces

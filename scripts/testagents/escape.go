@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/box/boxtest"
+	"stint/internal/testkit/boxtest"
 )
 
 // A model that asks for one command, which tries each way out of the box.

@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"time"
 
-	"stint/internal/box/boxtest"
+	"stint/internal/testkit/boxtest"
 )
 
 func main() {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/pgtest"
 )
 
 // cluster is two servers, of which Patroni has one lead, and the etcd by which it decides.

@@ -9,8 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // noon is when sessions end in these tests.

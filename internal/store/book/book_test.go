@@ -8,9 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 func TestTake(t *testing.T) {

@@ -7,9 +7,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // TestPage makes each write to a claim on a page, without a database.

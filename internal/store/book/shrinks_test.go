@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"stint/internal/bandit"
-	"stint/internal/must"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // TestShrinks compares the tables of which rows may be deleted, see [book.Named], with those of which

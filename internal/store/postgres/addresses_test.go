@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"stint/internal/bandit"
-	"stint/internal/must"
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
 )
 
 func newCluster(t *testing.T) *pgtest.Cluster {

@@ -16,12 +16,12 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
-	"stint/internal/store/pgtest"
-	"stint/internal/store/storetest"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
+	"stint/internal/testkit/storetest"
 )
 
 // throughProxy are options of a fleet whose server is behind a proxy.

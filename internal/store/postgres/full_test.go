@@ -12,9 +12,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
 )
 
 // TestDiskFull fills the disk under a server. Writes fail, and say why; once there is room again the next one works, and

@@ -7,10 +7,10 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store/book"
-	"stint/internal/store/storetest"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // A record of so many runs of three agents and three machines. A fourth agent has not worked since the beginning.

@@ -13,11 +13,11 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
-	"stint/internal/store/pgtest"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
 )
 
 // takeOne takes a claim that nobody else wants.

@@ -10,9 +10,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/pgtest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/pgtest"
 )
 
 // memory is what a machine has seen, for a test.

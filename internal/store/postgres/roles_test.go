@@ -12,10 +12,10 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
 )
 
 // TestRoles has the role of the daily work, and the one that reads, try all that they must not.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
 )
 
 // TestValues sends values of every kind and reads them back, also into places of other kinds, and null

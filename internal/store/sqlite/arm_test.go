@@ -13,10 +13,10 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // leaf is a field of an arm that holds no others, under its names in JSON.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 func TestDamage(t *testing.T) {

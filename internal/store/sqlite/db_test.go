@@ -17,11 +17,11 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
-	"stint/internal/store/storetest"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // opener is Open or OpenRead.

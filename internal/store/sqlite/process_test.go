@@ -18,9 +18,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // childMode makes the test binary another process at the store. Each line on its standard

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // TestRecordPlans holds the statements that read the past to an index each: what is shown

@@ -18,9 +18,9 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // stops lets a test in before each statement of a store, commits included. An

@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"stint/internal/bandit"
-	"stint/internal/must"
 	"stint/internal/store"
-	"stint/internal/store/storetest"
+	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 func TestStore(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // TestTurn gives the turn on as it was asked for, and does not wait for ever for one that is kept.

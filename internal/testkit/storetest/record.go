@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // past draws runs and stores them, each check in a year of its own, so that one store

@@ -21,7 +21,7 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // Cluster is a server's data folder.

@@ -17,9 +17,9 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/grade"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // Restarts holds any log of events, on a store that is closed and opened between

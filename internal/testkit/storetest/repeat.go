@@ -7,9 +7,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // repeated is a write that who never heard its answer makes again.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // Feedback has what is said of a run's work replaced.

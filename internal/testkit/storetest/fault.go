@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 // meets ends a run whose agent met a fault.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // fireOf has a machine fire, and start a run there if it is given one.

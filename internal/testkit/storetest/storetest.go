@@ -15,9 +15,9 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/testkit/must"
 )
 
 // Open says where a store is to be that reads this clock and learns by these settings,

@@ -8,8 +8,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // leave ends a session at a task that leaves something of it.

@@ -11,8 +11,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // asks is a run that has begun and asks for a task of its own, to be worked by an agent.

@@ -8,8 +8,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // mustFire records a fire that starts nothing, entitles to so much, is the next, and a round

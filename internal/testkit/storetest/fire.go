@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // testFire is a fire that starts two runs and skips a name that is no category.

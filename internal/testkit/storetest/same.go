@@ -16,10 +16,10 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
 )
 
 // ram is an engine without a database: book decides on a page of all rows, so that there is little

@@ -6,7 +6,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
+	"stint/internal/testkit/must"
 )
 
 func (contract) Pause(t *testing.T, b bundle) {

@@ -7,8 +7,8 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/must"
 	"stint/internal/store"
+	"stint/internal/testkit/must"
 )
 
 // Text has an agent write what is no text: the end of its session is recorded all the same.
