@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
-	"html"
 	"io"
 	"net/http"
 	"strings"
@@ -17,22 +15,13 @@ type mask struct {
 	atomic.Pointer[strings.Replacer]
 }
 
-// hide has configurations' secrets be shown as asterisks, as many as they have bytes, so
-// that a length written beforehand stays true. Quoted or escaped they are hidden, too.
+// hide has configurations' secrets be shown as asterisks.
 func (m *mask) hide(getenv func(string) string, cs ...*config.Config) {
-	var pairs, all []string
+	var all []string
 	for _, c := range cs {
 		all = append(all, c.Secrets(getenv)...)
 	}
-	for _, secret := range all {
-		quoted, _ := json.Marshal(secret) // no string fails
-		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), html.EscapeString(secret)} {
-			pairs = append(pairs, form, strings.Repeat("*", len(form)))
-		}
-	}
-	if pairs != nil {
-		m.Store(strings.NewReplacer(pairs...))
-	}
+	m.Store(config.Masker(all))
 }
 
 func (m *mask) masked(p []byte) []byte {

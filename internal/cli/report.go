@@ -110,7 +110,7 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 			_, _ = a.Stdout.Write(text) // an output that fails says so at the end
 			return nil
 		}
-		return replaceFile("report", o.output, text)
+		return replaceFile("report", o.output, a.secrets.masked(text))
 	})
 }
 

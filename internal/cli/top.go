@@ -66,7 +66,9 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 		Fleet: c.Fleet, Interval: interval, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
 		Read: func() (top.Moment, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
-			return readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
+			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
+			l.Text = string(a.secrets.masked([]byte(l.Text))) // it goes past standard output
+			return l, err
 		},
 		Review: func() (review.Target, []review.Item, error) { return t.review(work) },
 		Diff:   func(run fleet.RunID, in io.Reader, out io.Writer) error { return t.diff(work, c, run, in, out) },

@@ -2,7 +2,10 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
+	"html"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -31,44 +34,89 @@ func SecretName(name string) bool {
 	})
 }
 
+// secretsIn are the secrets in a text of the configuration, or in the value of a variable: all of it
+// by its name, what follows NAME= in it, and the login in an address.
+func secretsIn(name, text string) (list []string) {
+	if SecretName(name) {
+		list = append(list, text)
+	}
+	if name, value, is := strings.Cut(text, "="); is && !strings.ContainsAny(name, " \t\n") && SecretName(name) {
+		list = append(list, value)
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil {
+		if password, has := u.User.Password(); has {
+			list = append(list, u.User.String(), password)
+		} else if strings.HasPrefix(u.Scheme, "http") { // a token
+			list = append(list, u.User.Username())
+		}
+	}
+	return list
+}
+
 // Secrets are the values that nobody is to be shown, the longest first: those of agents'
-// environment files, those of variables with the name of a secret that agents and commands are
-// given, and the webhook's address behind its
-// host, which is all that a chat service asks of who posts there.
+// environment files, those in the texts of the configuration and in the variables that it names,
+// whichever key has them, and the webhook's address behind its host, which is all that a chat
+// service asks of who posts there.
 func (c *Config) Secrets(getenv func(string) string) (list []string) {
-	keep := func(value string) {
-		if len(value) >= leastSecret {
+	if u, err := url.Parse(c.Notice.Webhook); err == nil {
+		list = append(list, u.RequestURI())
+	}
+	for _, a := range c.Agents {
+		for _, entry := range a.secrets {
+			_, value, _ := strings.Cut(entry, "=")
 			list = append(list, value)
 		}
 	}
-	add := func(name, value string) {
-		if SecretName(name) {
-			keep(value)
-		}
-	}
-	if u, err := url.Parse(c.Notice.Webhook); err == nil {
-		keep(u.RequestURI())
-		keep(u.User.String())
-	}
-	passed := slices.Concat(c.Tasks.PassEnvironment, c.Selector.PassEnvironment, c.Notice.PassEnvironment)
-	for _, a := range c.Agents {
-		passed = append(passed, a.PassEnvironment...)
-		for _, entry := range a.secrets {
-			_, value, _ := strings.Cut(entry, "=")
-			keep(value)
-		}
-		for name, value := range a.Environment {
-			add(name, value)
-		}
-	}
-	for _, category := range c.Categories {
-		passed = append(passed, category.WIP.PassEnvironment...)
-	}
-	for _, name := range passed {
-		add(name, getenv(name))
-	}
+	eachText(reflect.ValueOf(*c), "", func(name, text string) {
+		list = append(list, secretsIn(name, text)...)
+		list = append(list, secretsIn(text, getenv(text))...)
+	})
+	list = slices.DeleteFunc(list, func(value string) bool { return len(value) < leastSecret })
 	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(list)
+}
+
+// eachText hands on every text in a value of the configuration. A name is that of a variable which
+// the text is set as.
+func eachText(v reflect.Value, name string, do func(name, text string)) {
+	switch v.Kind() { //nolint:exhaustive // the others hold no text
+	case reflect.String:
+		do(name, v.String())
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			eachText(v.Elem(), "", do)
+		}
+	case reflect.Slice:
+		for _, item := range v.Seq2() {
+			eachText(item, "", do)
+		}
+	case reflect.Map:
+		for key, value := range v.Seq2() {
+			if name = ""; v.Type() == reflect.TypeFor[map[string]string]() { // words about tasks are of other types
+				name = key.String()
+			}
+			eachText(value, name, do)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				eachText(v.Field(i), "", do)
+			}
+		}
+	}
+}
+
+// Masker replaces secrets by as many asterisks as they have bytes, so that a length written beforehand
+// stays true. Quoted or escaped they are replaced, too.
+func Masker(secrets []string) *strings.Replacer {
+	var pairs []string
+	for _, secret := range secrets {
+		quoted, _ := json.Marshal(secret) // no string fails
+		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), html.EscapeString(secret)} {
+			pairs = append(pairs, form, strings.Repeat("*", len(form)))
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 // Mask is a variable's value to show.

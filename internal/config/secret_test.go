@@ -10,8 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pelletier/go-toml/v2"
+
 	"stint/internal/config"
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
+	"stint/internal/tomlfile"
 )
 
 func TestSecretName(t *testing.T) {
@@ -35,14 +39,80 @@ func TestSecrets(t *testing.T) {
 		Tasks:  config.Tasks{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
 		Agents: map[string]config.Agent{
 			"a": {Environment: map[string]string{"API_KEY": "sk-0123456789", "MODEL": "a-long-name", "PIN_KEY": "1234"}},
-			"b": {Environment: map[string]string{"API_KEY": "sk-0123456789"}, PassEnvironment: []string{"UNSET_TOKEN"}},
+			"b": {
+				Command:         []string{"env", "API_KEY=sk-command", "agent", "--token=tk-command", "--depth=0123456789", "postgres://somebody@host/it"},
+				Environment:     map[string]string{"API_KEY": "sk-0123456789"},
+				PassEnvironment: []string{"UNSET_TOKEN", "HTTPS_PROXY"},
+			},
 		},
+		Categories: map[fleet.Category]config.Category{"a": {
+			Check: []string{"https://ghp_check@example.org/it", "KEYS=0123456789"}, Unit: map[string]any{"LoadCredential": "token:/home/somebody/token"},
+		}},
 	}
-	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody"))
-	if want := []string{"/hooks/T01/abcdef", "ghp_0123456789abc", "sk-0123456789", "somebody:pass"}; !slices.Equal(got, want) {
+	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody", "HTTPS_PROXY", "http://me:proxy-pass@proxy:1"))
+	if want := []string{
+		"/hooks/T01/abcdef", "ghp_0123456789abc", "me:proxy-pass", "sk-0123456789", "somebody:pass", "proxy-pass", "sk-command", "tk-command", "ghp_check",
+	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestSecretsOfEveryKey finds each key that names variables or sets them by what editors are told of
+// it, so that a new one is looked at, too.
+func TestSecretsOfEveryKey(t *testing.T) {
+	t.Parallel()
+	found := 0
+	var walk func(s tomlfile.Schema, path ...string)
+	walk = func(s tomlfile.Schema, path ...string) {
+		if properties, is := s["properties"].(tomlfile.Schema); is {
+			for name, of := range properties {
+				walk(of.(tomlfile.Schema), append(slices.Clone(path), name)...)
+			}
+		}
+		if of, is := s["additionalProperties"].(tomlfile.Schema); is {
+			walk(of, append(slices.Clone(path), "code")...)
+		}
+		var value any
+		names := func(of any) bool { s, is := of.(tomlfile.Schema); return is && s["pattern"] == variables }
+		switch {
+		case names(s["items"]):
+			value = []string{"PATH", "SOME_TOKEN"}
+		case names(s["propertyNames"]):
+			value = map[string]string{"SOME_TOKEN": "set-0123456789", "MODEL": "some-model"}
+		default:
+			return
+		}
+		found++
+		t.Run(strings.Join(path, "."), func(t *testing.T) {
+			t.Parallel()
+			file := map[string]any{
+				"fleet": "bob", "state": "/state", "category": map[string]any{"code": map[string]any{}},
+				"agent": map[string]any{"code": map[string]any{"command": []string{"a"}}},
+			}
+			table := file
+			for _, name := range path[:len(path)-1] {
+				if table[name] == nil {
+					table[name] = map[string]any{}
+				}
+				table = table[name].(map[string]any)
+			}
+			table[path[len(path)-1]] = value
+			text := must.Get(toml.Marshal(file))(t)
+			c := must.Get(config.Parse("/ws/stint.toml", text, config.Options{}))(t)
+			getenv := environment("SOME_TOKEN", "env-0123456789", "PATH", "/usr/bin:/bin")
+			if got := c.Secrets(getenv); len(got) != 1 || !strings.HasSuffix(got[0], "-0123456789") {
+				t.Errorf("masked: %q, of\n%s", got, text)
+			}
+		})
+	}
+	walk(config.Schema())
+	if found < 7 {
+		t.Errorf("%d keys name variables, want all of them", found)
+	}
+}
+
+// variables is the pattern of the names of variables.
+const variables = "^[A-Za-z_][A-Za-z0-9_]*$"
 
 func TestEnvironmentFile(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
 	w.leaveBoxes(ctx, "") // which lie in the run's folder, that is trimmed
+	v.Reason = w.masked(v.Reason)
 	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	w.run.Left = w.leaves(ctx)
 	if err := w.record(ctx); err != nil {

@@ -156,5 +156,11 @@ func (e *Engine) tail(run fleet.RunID) string {
 	if !e.Config.Store.Shared() {
 		return ""
 	}
-	return plain.Last(plain.Text(e.Folders.Tail(run, fleet.MostTail+1)), fleet.MostTail)
+	return plain.Last(e.masked(plain.Text(e.Folders.Tail(run, fleet.MostTail+1))), fleet.MostTail)
+}
+
+// masked is what an agent said, for the record. Whoever reads it there may not know what is secret:
+// another host, a notice, a forge, the next session at the task.
+func (e *Engine) masked(text string) string {
+	return config.Masker(e.Config.Secrets(e.Getenv)).Replace(text)
 }
