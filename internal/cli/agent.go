@@ -45,14 +45,9 @@ func (a *app) agentFacts(c *config.Config, environment []string) (list []doctor.
 	return list
 }
 
-// passedBy is the part that a command gets of the environment in which variables are looked up.
-func passedBy(names []string, lookup func(string) (value string, there bool)) (environment []string) {
-	for _, name := range names {
-		if value, there := lookup(name); there {
-			environment = append(environment, name+"="+value)
-		}
-	}
-	return environment
+// passed is the part that a command gets of an environment.
+func passed(names []string, getenv func(string) string) []string {
+	return config.Agent{PassEnvironment: names}.Passed(getenv)
 }
 
 // getenvOf looks variables up in an environment, or in this process's own for nil.
@@ -87,10 +82,7 @@ func (a *app) programFacts(agent config.Agent, environment []string, dir string)
 // commandFacts looks for the programs of the commands beside the agents', each as it is started: by
 // a fire with what it is handed on, by a session with what its agent has, or from a person's shell.
 func (a *app) commandFacts(c *config.Config, environment []string) (list []doctor.Command) {
-	in := func(getenv func(string) string) func(string) (string, bool) {
-		return func(name string) (string, bool) { value := getenv(name); return value, value != "" }
-	}
-	unit, here := in(a.getenvOf(environment)), in(a.Getenv)
+	unit := a.getenvOf(environment)
 	find := func(key string, argv, environment []string) {
 		if len(argv) == 0 {
 			return
@@ -101,19 +93,19 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 	for _, name := range c.CategoryNames() {
 		key, category := "category."+string(name), c.Categories[name]
 		if len(category.Agents) > 0 {
-			judging := c.Agents[category.Agents[0]].Passed(a.getenvOf(environment))
+			judging := c.Agents[category.Agents[0]].Judged().Passed(unit)
 			find(key+".check", category.Check, judging)
 			find(key+".grader", category.Grader, judging)
 		}
-		find(key+".wip.command", category.WIP.Command, passedBy(category.WIP.PassEnvironment, unit))
+		find(key+".wip.command", category.WIP.Command, passed(category.WIP.PassEnvironment, unit))
 	}
-	find("review.check", c.Review.Check, passedBy(c.Review.PassEnvironment, here))
-	find("review.publish", c.Review.Publish, passedBy(c.Review.PassEnvironment, here))
-	find("review.outcome", c.Review.Outcome, passedBy(c.Review.PassEnvironment, unit))
-	find("review.feedback", c.Review.Feedback, passedBy(c.Review.PassEnvironment, unit))
-	find("notice.command", c.Notice.Command, passedBy(c.Notice.PassEnvironment, unit))
-	find("selector.command", c.Selector.Command, passedBy(c.Selector.PassEnvironment, unit))
-	find("tasks.resolve_url", c.Tasks.ResolveURL, passedBy(c.Tasks.PassEnvironment, unit))
+	find("review.check", c.Review.Check, c.Agents[c.AgentNames()[0]].Judged().Passed(a.Getenv))
+	find("review.publish", c.Review.Publish, passed(c.Review.PassEnvironment, a.Getenv))
+	find("review.outcome", c.Review.Outcome, passed(c.Review.PassEnvironment, unit))
+	find("review.feedback", c.Review.Feedback, passed(c.Review.PassEnvironment, unit))
+	find("notice.command", c.Notice.Command, passed(c.Notice.PassEnvironment, unit))
+	find("selector.command", c.Selector.Command, passed(c.Selector.PassEnvironment, unit))
+	find("tasks.resolve_url", c.Tasks.ResolveURL, passed(c.Tasks.PassEnvironment, unit))
 	find("hosts.ssh", c.SSH, os.Environ())
 	return list
 }

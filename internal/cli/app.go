@@ -88,7 +88,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Getenv:   a.Getenv,
 		},
 		Sources:   sources,
-		Ranker:    newRanker(c),
+		Ranker:    newAsker(c, c.Selector.Command, c.Selector.PassEnvironment, c.Selector.Timeout, maxPayload),
 		Lanes:     lane.Dir(c.State),
 		Stopper:   sessions,
 		Runner:    runner,
@@ -99,8 +99,8 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Graders:   graders{runner, &c.Trust},
 		Notices:   newNotices(c),
 		Publisher: newPublisher(c),
-		Forge:     newForge(c),
-		Reviewers: newReviewers(c),
+		Forge:     newAsker(c, c.Review.Outcome, c.Review.PassEnvironment, c.Review.OutcomeTimeout, review.MaxAnswer),
+		Reviewers: newAsker(c, c.Review.Feedback, c.Review.PassEnvironment, c.Review.FeedbackTimeout, maxFeedback),
 		Repo:      places,
 		Trunk:     places.Clone,
 		Folders:   folders,
@@ -216,7 +216,7 @@ func taskFolder(c *config.Config) task.Sources {
 			},
 			Cache: task.Cache{Path: filepath.Join(c.State, task.CacheFile)},
 		},
-		Resolver: task.Resolver{Command: helper(c, c.Tasks.ResolveURL, resolveTimeout)},
+		Resolver: task.Resolver{Command: operators(c, c.Tasks.ResolveURL, c.Tasks.PassEnvironment, resolveTimeout)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
 		source := c.Tasks.Sources[name]
@@ -224,7 +224,7 @@ func taskFolder(c *config.Config) task.Sources {
 			Listing: task.Listing{
 				Name: name, Category: source.Category, Fields: source.Fields, States: source.States, Priorities: source.Priorities,
 			},
-			Command: helper(c, source.Command, source.Timeout), Calls: source.Calls(),
+			Command: operators(c, source.Command, c.Tasks.PassEnvironment, source.Timeout), Calls: source.Calls(),
 		})
 	}
 	return s
@@ -240,14 +240,6 @@ func (a *app) rememberedTasks(c *config.Config, how access) task.Sources {
 
 // resolveTimeout is for one question about one URL.
 const resolveTimeout = 20 * time.Second
-
-// helper is a command of the configuration that helps to find work.
-func helper(c *config.Config, argv []string, timeout time.Duration) command.Command {
-	return command.Command{Argv: argv, Dir: c.Workspace, Env: passed(c.Tasks.PassEnvironment), Timeout: timeout, Guard: c.Trust.Check}
-}
-
-// passed is the part of the environment that a command gets.
-func passed(names []string) []string { return passedBy(names, os.LookupEnv) }
 
 // echo is standard error if that is the journal: there, what agents print is shown as
 // well. A person at a terminal has the log.
@@ -324,10 +316,9 @@ func newGates(c *config.Config) survey.Gates {
 	gates := gate.Gates{}
 	for name, category := range c.Categories {
 		if w := category.WIP; len(w.Command) > 0 {
-			gates[name] = gate.Gate{Limit: w.Limit, Command: command.Command{
-				Argv: w.Command, Dir: c.Workspace, Timeout: w.Timeout, Guard: c.Trust.Check,
-				Env: append(about(c, w.PassEnvironment), "STINT_CATEGORY="+string(name)),
-			}}
+			g := gate.Gate{Limit: w.Limit, Command: operators(c, w.Command, w.PassEnvironment, w.Timeout)}
+			g.Command.Env = append(g.Command.Env, "STINT_CATEGORY="+string(name))
+			gates[name] = g
 		}
 	}
 	if len(gates) == 0 {
@@ -344,87 +335,41 @@ func newNotices(c *config.Config) engine.Notices {
 	}
 	s := notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Webhook: n.Webhook, Timeout: n.Timeout}
 	if len(n.Command) > 0 {
-		s.Command = command.Command{Argv: n.Command, Dir: c.Workspace, Env: about(c, n.PassEnvironment), Timeout: n.Timeout, Guard: c.Trust.Check}
+		s.Command = operators(c, n.Command, n.PassEnvironment, n.Timeout)
 	}
 	return s
 }
 
-// about is the environment of a command of the configuration: what passes, and which
-// fleet it is for.
-func about(c *config.Config, names []string) []string {
-	return append(passed(names), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace)
+// operators is a command that the operator wrote, with the variables of its pass_environment. What may
+// run the work of a session goes by [graders], and gets none of these.
+func operators(c *config.Config, argv, names []string, timeout time.Duration) command.Command {
+	return command.Command{
+		Argv: argv, Dir: c.Workspace, Timeout: timeout, Guard: c.Trust.Check,
+		Env: append(passed(names, os.Getenv), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
+	}
 }
 
-// newReviewers is nil where nobody is asked.
-func newReviewers(c *config.Config) engine.Reviewers {
-	r := c.Review
-	if len(r.Feedback) == 0 {
+// asker is a command that is asked.
+type asker struct{ command.Command }
+
+// newAsker is nil where there is no command.
+func newAsker(c *config.Config, argv, names []string, timeout time.Duration, limit int) engine.Asker {
+	if len(argv) == 0 {
 		return nil
 	}
-	return reviewers{command.Command{
-		Argv: r.Feedback, Dir: c.Workspace, Timeout: r.FeedbackTimeout, Limit: maxFeedback, Guard: c.Trust.Check, Env: about(c, r.PassEnvironment),
-	}}
+	a := asker{operators(c, argv, names, timeout)}
+	a.Limit = limit
+	return a
 }
 
-// reviewers are asked by a command.
-type reviewers struct{ command.Command }
+// Ask hands the question to the command and returns what it prints.
+func (a asker) Ask(ctx context.Context, question []byte) ([]byte, error) {
+	a.Stdin = question
+	return a.Output(ctx)
+}
 
 // maxFeedback is some hundred comments on each of some hundred items.
 const maxFeedback = 8 << 20
-
-// Ask hands the items to the command, and returns what it prints.
-func (r reviewers) Ask(ctx context.Context, items []byte) ([]byte, error) {
-	r.Stdin = items
-	return r.Output(ctx)
-}
-
-// ranker is the external selector of the configuration.
-type ranker struct{ command.Command }
-
-// newRanker is nil when there is none.
-func newRanker(c *config.Config) engine.Ranker {
-	if len(c.Selector.Command) == 0 {
-		return nil
-	}
-	return ranker{command.Command{
-		Argv: c.Selector.Command, Dir: c.Workspace, Timeout: c.Selector.Timeout, Limit: maxPayload, Guard: c.Trust.Check,
-		Env: about(c, c.Selector.PassEnvironment),
-	}}
-}
-
-// Rank hands stint's own ranking to the command and returns what it prints.
-func (r ranker) Rank(ctx context.Context, own []byte) ([]byte, error) {
-	r.Stdin = own
-	payload, err := r.Output(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("external selector: %w", err)
-	}
-	return payload, nil
-}
-
-// forge is where people review the work of sessions.
-type forge struct{ command.Command }
-
-// newForge is nil when there is none.
-func newForge(c *config.Config) engine.Forge {
-	r := c.Review
-	if len(r.Outcome) == 0 {
-		return nil
-	}
-	return forge{command.Command{
-		Argv: r.Outcome, Dir: c.Workspace, Timeout: r.OutcomeTimeout, Limit: review.MaxAnswer, Guard: c.Trust.Check, Env: about(c, r.PassEnvironment),
-	}}
-}
-
-// Ask hands the runs to the command and returns what it prints.
-func (f forge) Ask(ctx context.Context, runs []byte) ([]byte, error) {
-	f.Stdin = runs
-	answer, err := f.Output(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", review.ByForge, err)
-	}
-	return answer, nil
-}
 
 // nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {

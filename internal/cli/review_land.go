@@ -269,11 +269,11 @@ func newPublisher(c *config.Config) engine.Publisher {
 	if len(r.Publish) == 0 {
 		return nil
 	}
-	return publisher{command.Command{Dir: c.Workspace, Env: about(c, r.PassEnvironment), Timeout: r.PublishTimeout, Limit: maxPayload, Guard: c.Trust.Check, Named: r.Publish}}
+	return publisher{operators(c, r.Publish, r.PassEnvironment, r.PublishTimeout)}
 }
 
 // Publish runs the command with its arguments filled in.
 func (p publisher) Publish(ctx context.Context, argv []string, summary []byte) ([]byte, error) {
-	p.Argv, p.Stdin = argv, summary
+	p.Named, p.Argv, p.Stdin, p.Limit = p.Argv, argv, summary, maxPayload
 	return p.Output(ctx)
 }

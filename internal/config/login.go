@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -103,6 +104,15 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 		env = append(env, name+"="+value)
 	}
 	return append(env, a.secrets...)
+}
+
+// Judged is the agent whose environment a check or a grader of its work gets. They may run what a
+// session wrote, and so they see none of the operator's variables but those that find programs, and
+// nothing of the file that holds a secret.
+func (a Agent) Judged() Agent {
+	a.PassEnvironment, a.secrets, a.Environment = commonEnvironment(), nil, maps.Clone(a.Environment)
+	maps.DeleteFunc(a.Environment, func(name, value string) bool { return len(secretsIn(name, value)) > 0 })
+	return a
 }
 
 // Sandboxed says whether the agent is Claude Code with its own sandbox.

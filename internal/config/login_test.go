@@ -39,3 +39,17 @@ func TestPassed(t *testing.T) {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
 }
+
+func TestJudged(t *testing.T) {
+	t.Parallel()
+	own := map[string]string{"MODEL": "plain", "API_KEY": "sk-0123456789", "DATABASE": "postgres://me:0123456789@host/it"}
+	a := config.Agent{PassEnvironment: []string{"PATH", "GH_TOKEN", "ANYTHING"}, Environment: own}
+	got := a.Judged().Passed(environment("PATH", "/bin", "HOME", "/home/me", "GH_TOKEN", "ghp_0123456789", "ANYTHING", "else"))
+	slices.Sort(got)
+	if want := []string{"HOME=/home/me", "MODEL=plain", "PATH=/bin"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if len(own) != 3 {
+		t.Errorf("the agent itself has lost some of it: %v", own)
+	}
+}

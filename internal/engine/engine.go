@@ -35,16 +35,9 @@ type Sources interface {
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }
 
-// Ranker is another selector than stint's own.
-type Ranker interface {
-	// Rank returns its payload. It is given stint's own, to go by if it likes.
-	Rank(ctx context.Context, own []byte) ([]byte, error)
-}
-
-// Forge is where people review the work of sessions.
-type Forge interface {
-	// Ask returns what it says became of the work of some runs.
-	Ask(ctx context.Context, runs []byte) ([]byte, error)
+// Asker is a command of the operator's that answers a question; both are JSON.
+type Asker interface {
+	Ask(ctx context.Context, question []byte) (answer []byte, err error)
 }
 
 // Lanes keeps the sessions of a category apart.
@@ -138,7 +131,7 @@ type Units interface {
 type Engine struct {
 	*survey.Fleet
 	Sources Sources
-	Ranker  Ranker
+	Ranker  Asker // another selector, which is given the ranking of stint's own
 	Lanes   Lanes
 	Stopper Stopper
 	Runner  Runner
@@ -147,10 +140,10 @@ type Engine struct {
 	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
 	Later   Later     // nil: no service manager
 	Notices Notices   // nil: nobody is notified
-	Forge   Forge     // nil: nobody is asked what became of work
+	Forge   Asker     // nil: nobody is asked what became of work
 	// Publisher is nil where branches are only pushed.
 	Publisher Publisher
-	Reviewers Reviewers // nil: nobody is asked about published work
+	Reviewers Asker // what is said of published work; nil: nobody is asked
 	Graders   Graders
 	Repo      Repo
 	Trunk     Trunk

@@ -198,11 +198,11 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 // ask gets the ranking of the external selector. One that names no category that the fire could
 // start is not followed.
 func (e *Engine) ask(ctx context.Context, own []byte, limits plan.Input) ([]byte, selector.Request, error) {
-	payload, err := e.Ranker.Rank(ctx, own)
-	if err != nil {
-		return nil, selector.Request{}, err
+	var request selector.Request
+	payload, err := e.Ranker.Ask(ctx, own)
+	if err == nil {
+		request, err = selector.ParsePayload(payload)
 	}
-	request, err := selector.ParsePayload(payload)
 	if err != nil {
 		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
 	}

@@ -90,7 +90,7 @@ func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fle
 	}
 	answer, err := e.Forge.Ask(ctx, question)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", review.ByForge, err)
 	}
 	fates, problems, err := review.ParseAnswer(answer, asked, e.Now())
 	for _, p := range problems {

@@ -18,12 +18,6 @@ import (
 	"stint/internal/survey"
 )
 
-// Reviewers know what is said of published work.
-type Reviewers interface {
-	// Ask hands a list of items to the operator's command, as JSON, and returns what it prints.
-	Ask(ctx context.Context, items []byte) ([]byte, error)
-}
-
 // The words of checks and reviewers on published work become the next session at its task, on the
 // same branch. It is stored before the task is opened again: if we die in between, the next fire
 // finds words that wait for a session, and opens the task. It is stored that they are answered

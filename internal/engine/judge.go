@@ -124,36 +124,38 @@ func (w *worker) landedIn(ctx context.Context) string {
 	return cmp.Or(target, w.Repo.On(ctx), "the target")
 }
 
-// judging is the box for a check or a grader: the session's, and what the command names. A
-// grader that names claude, codex or gptme as a word of its own asks by it, with its login.
-func (e *Engine) judging(spec fleet.SessionSpec, argv []string, asks bool) (fleet.Box, error) {
-	if spec.Box.Open() {
-		return spec.Box, nil
-	}
-	read := append(e.Boxes.Needs(argv[0], spec.Environment, spec.Dir), argv[1:]...)
-	var own, settings []string
+// question is what a check or a grader is asked: in the box of the session, with what the command
+// names. It may run the session's work, and so it gets no secret. A grader that names claude, codex or
+// gptme as a word of its own asks by it, with the login that the session has.
+func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Duration, asks bool) (Question, error) {
+	q := Question{Run: spec.Run, Argv: argv, Dir: spec.Dir, Timeout: timeout, Box: spec.Box}
+	environment, variable := slices.Clone(spec.Judging), func(name string) string { return fleet.Variable(spec.Environment, name) }
+	var read, own, settings []string
 	for _, word := range argv {
 		login, known := config.PresetLogin(filepath.Base(word))
 		if !asks || !known {
 			continue
 		}
-		folders, files := login.Own(func(name string) string { return fleet.Variable(spec.Environment, name) })
+		folders, files := login.Own(variable)
 		own, settings = append(own, folders...), append(settings, files...)
 		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
+		environment = append(environment, config.Preset(filepath.Base(word)).Passed(variable)...)
 	}
-	b := box.Judging(spec.Box, spec.Files.Judge, read, own, settings)
-	return b, strayed(b, box.Places{Dir: spec.Dir})
+	if !q.Box.Open() {
+		read = slices.Concat(e.Boxes.Needs(argv[0], environment, spec.Dir), argv[1:], read)
+		q.Box = box.Judging(q.Box, spec.Files.Judge, read, own, settings)
+	}
+	q.Environment = boxed(q.Box, environment)
+	return q, strayed(q.Box, box.Places{Dir: spec.Dir})
 }
 
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
-	b, err := w.judging(spec, c.Check, false)
+	q, err := w.question(spec, c.Check, c.CheckTimeout, false)
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
 	}
-	failure, err := w.Graders.Check(ctx, Question{
-		Run: w.run.ID, Argv: c.Check, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
-	})
+	failure, err := w.Graders.Check(ctx, q)
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
 	}
@@ -177,14 +179,12 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
-	b, err := w.judging(spec, c.Grader, true)
+	q, err := w.question(spec, c.Grader, c.GraderTimeout, true)
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
-	answer, err := w.Graders.Ask(ctx, Question{
-		Run: w.run.ID, Argv: c.Grader, Dir: spec.Dir, Environment: boxed(b, spec.Environment), Evidence: evidence,
-		Timeout: c.GraderTimeout, Limit: grade.MaxOpinion, Box: b,
-	})
+	q.Evidence, q.Limit = evidence, grade.MaxOpinion
+	answer, err := w.Graders.Ask(ctx, q)
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}

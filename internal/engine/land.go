@@ -270,7 +270,7 @@ func (e *Engine) Recalled(ctx context.Context, t fleet.Task) (fleet.Task, error)
 }
 
 // checkLanding runs the check of landings in the folder in which work stands on the target, in the
-// box of the agent that did the work.
+// box of the agent that did the work, and like a category's check without a secret.
 func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing, dir string) (failure string, err error) {
 	c := e.Config.Review
 	if len(c.Check) == 0 {
@@ -281,11 +281,10 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 	if !known {
 		agent = config.Preset(config.DefaultPreset)
 	}
-	agent = config.Agent{
-		Command: c.Check, PassEnvironment: c.PassEnvironment, Box: agent.Box, Read: agent.Read, Write: agent.Write, Network: agent.Network,
-	}
+	agent = agent.Judged()
+	agent.Preset, agent.Command, agent.OwnSandbox = config.DefaultPreset, c.Check, false // it is not that agent
 	a := assignment{run: r, dir: dir}
-	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Environment: append(e.Passed(agent),
+	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Judging: append(e.Passed(agent),
 		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),
 		"STINT_TASK_ID="+string(r.Task), "STINT_WORKSPACE="+dir)}
 	if spec.Box, err = e.box(ctx, a, agent); err != nil {
@@ -305,11 +304,9 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
 	}
 	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
-	b, err := e.judging(spec, c.Check, false)
+	q, err := e.question(spec, c.Check, c.CheckTimeout, false)
 	if err != nil {
 		return "", err
 	}
-	return e.Graders.Check(ctx, Question{
-		Run: r.ID, Argv: c.Check, Dir: dir, Environment: boxed(b, spec.Environment), Timeout: c.CheckTimeout, Box: b,
-	})
+	return e.Graders.Check(ctx, q)
 }

@@ -89,6 +89,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Run:         r.ID,
 		Argv:        argv,
 		Environment: boxed(b, e.environment(a, agent, data.Deadline)),
+		Judging:     e.environment(a, agent.Judged(), data.Deadline),
 		Box:         b,
 		Dir:         a.dir,
 		Files:       files,

@@ -66,6 +66,7 @@ type SessionSpec struct {
 	Run         RunID
 	Argv        []string // the program, looked up in the environment's PATH, and its arguments
 	Environment []string // all of it, NAME=value
+	Judging     []string // the environment of what judges its work, before its box; no secret is in it
 	Dir         string
 	Files       RunFiles
 	Prompt      string
