@@ -48,23 +48,18 @@ func rules() map[string]rule {
 		"internal/selector": {house: []string{"internal/bandit", "internal/fleet"}, not: world},
 		"internal/plan":     {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/replay": {
-			house: []string{"internal/bandit", "internal/fleet", "internal/plan", "internal/selector"},
+			house: []string{"internal/fleet", "internal/plan", "internal/selector"},
 			not:   world,
 		},
 		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/plot":       {house: []string{"internal/markup"}, not: world},
 		"internal/pressure":   {not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
-		"internal/simulate": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/review", "internal/selector", "internal/tomlfile"},
-			foreign: []string{"gonum.org/v1/gonum/mathext"},
-			not:     append(outside, "os"),
-		},
-		"internal/grade":  {house: []string{"internal/fleet"}, not: world},
-		"internal/report": {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
-		"internal/doctor": {house: []string{"internal/box", "internal/fleet"}, not: world},
-		"internal/review": {house: []string{"internal/fleet"}, not: world},
-		"internal/box":    {house: []string{"internal/fleet"}, not: world},
+		"internal/grade":      {house: []string{"internal/fleet"}, not: world},
+		"internal/report":     {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
+		"internal/doctor":     {house: []string{"internal/box", "internal/fleet"}, not: world},
+		"internal/review":     {house: []string{"internal/fleet"}, not: world},
+		"internal/box":        {house: []string{"internal/fleet"}, not: world},
 
 		"internal/store":      {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
 		"internal/store/book": {house: []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store"}, not: []string{"database/sql", "log", "net", "os", "os/exec", "syscall"}},
@@ -158,7 +153,7 @@ func rules() map[string]rule {
 		"internal/wire": {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/review", "internal/selector",
-				"internal/simulate", "internal/store", "internal/survey", "internal/tomlfile", "internal/why",
+				"internal/store", "internal/survey", "internal/tomlfile", "internal/why",
 			},
 			not: world,
 		},
@@ -185,7 +180,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect", "internal/lane",
-				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/plot", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session", "internal/simulate",
+				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
 				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
@@ -204,13 +199,18 @@ func rules() map[string]rule {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/testkit/must", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
-		"scripts/bareclaim":      {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
-		"scripts/benchselection": {house: []string{"internal/bandit", "internal/fleet", "internal/report", "internal/simulate"}},
+		"scripts/bareclaim": {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/crowd": {house: []string{
 			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book",
 			"internal/testkit/pgtest", "internal/store/postgres", "internal/store/sqlite",
 		}},
-		"scripts/demofleet":  {house: []string{"internal/testkit/pgtest"}},
+		"scripts/demofleet": {house: []string{"internal/testkit/pgtest"}},
+		"scripts/lab":       {house: []string{"internal/bandit", "internal/fleet", "internal/report", "scripts/lab/simulate"}},
+		"scripts/lab/simulate": {
+			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/review", "internal/selector"},
+			foreign: []string{"gonum.org/v1/gonum/mathext"},
+			not:     append(outside, "os"),
+		},
 		"scripts/sbom":       {},
 		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {

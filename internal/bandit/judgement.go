@@ -17,7 +17,7 @@ const (
 // cap·entitled + surplus over any span, and in a healthy fleet neither queue comes to more
 // than [Settings.Leeway]. A span is then judged wrongly in less than one case of a hundred:
 // the queues were at most 5.0 sessions, which is the leeway, in 9,360 simulated days, 1,152
-// weeks and 240 months of all scenarios in testdata. The price is patience: a category that
+// weeks and 240 months of all scenarios of scripts/lab. The price is patience: a category that
 // gets nothing is neglected once its floor has come to more than the leeway.
 func (s Settings) Judge(sessions int, entitled float64) Judgement {
 	switch n := float64(sessions); {

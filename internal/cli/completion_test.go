@@ -14,14 +14,13 @@ import (
 func TestArgumentKinds(t *testing.T) {
 	t.Parallel()
 	for use, want := range map[string][]string{
-		"audit":                      nil,
-		"claim TASK":                 {"TASK"},
-		"pause [CATEGORY]":           {"CATEGORY"},
-		"verify [TASK --epoch N]":    {"TASK"},
-		"run (--run ID | --task ID)": nil,
-		"replay FIRE | --since DURATION [--set KEY=VALUE]…": {"FIRE"},
+		"audit":                                nil,
+		"claim TASK":                           {"TASK"},
+		"pause [CATEGORY]":                     {"CATEGORY"},
+		"verify [TASK --epoch N]":              {"TASK"},
+		"run (--run ID | --task ID)":           nil,
+		"replay FIRE":                          {"FIRE"},
 		"logs RUN|CATEGORY":                    {"RUN", "CATEGORY"},
-		"simulate SCENARIO.toml":               {"SCENARIO.toml"},
 		"why (TASK | CATEGORY | FIRE) [--now]": {"TASK", "CATEGORY", "FIRE"},
 	} {
 		must.Equal(t, use, argumentKinds(use), want)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/replay"
 )
 
 // flagValue is a flag that checks itself, so that a wrong one is refused before anything is
@@ -159,12 +158,3 @@ func sinceOf[T any](v spanValue, list []T, now time.Time, at func(T) time.Time) 
 	}
 	return list
 }
-
-// setValue is --set: other settings to rank under.
-type setValue struct{ replay.Changes }
-
-func (v *setValue) Type() string { return "KEY=VALUE" }
-
-func (v *setValue) String() string { return strings.Join(v.Texts, ",") }
-
-func (v *setValue) Set(s string) error { return v.Add(s) }

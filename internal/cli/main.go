@@ -177,7 +177,6 @@ func entries() []entry {
 		{name: "result", group: groupOther, make: newResult, brief: true},
 		{name: "replay", group: groupOther, make: newReplay},
 		{name: "reap", group: groupOther, make: newReap},
-		{name: "simulate", group: groupOther, make: newSimulate},
 		{name: "stop", group: groupOther, make: newStop, statuses: exits(statusNothing)},
 		{name: "pause", group: groupOther, make: newPause},
 		{name: "resume", group: groupOther, make: newResume},

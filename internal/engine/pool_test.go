@@ -12,7 +12,6 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/testkit/must"
 )
@@ -204,26 +203,6 @@ func TestRespawnOfAnotherPool(t *testing.T) {
 	b.later(time.Second)
 	if next := b.follower(b.mustRun(b.runOf(r, "code"))); next.Category != "code" || len(later.specs) != 1 {
 		t.Errorf("got %+v by %+v", next, later.specs)
-	}
-}
-
-// TestChangesOfSlotsAndPools replays under other settings of the fleet, which bind a pool
-// as well, and under other workers, which do not.
-func TestChangesOfSlotsAndPools(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, twoPools)
-	must.Get(b.fire(engine.FanoutOptions{Pool: "monitoring", Workers: 2}))(t)
-	for text, want := range map[string]int{"fanout.workers=1": 2, "fanout.slots=9": 2, "fanout.slots=1": 1} {
-		var c replay.Changes
-		must.Do(t, c.Add(text))
-		w := must.Get(b.explain().ReplaySince(t.Context(), b.clock().Add(-time.Hour), c))(t)
-		got := 0
-		for _, c := range w.Categories {
-			got += c.Now
-		}
-		if got != want {
-			t.Errorf("%s: got %d started, want %d", text, got, want)
-		}
 	}
 }
 

@@ -127,26 +127,3 @@ func (e *Explainer) Replay(ctx context.Context, id fleet.FireID) (replay.Result,
 	}
 	return replay.Fire(f, survey.Redraws)
 }
-
-// ReplaySince ranks the fires since a time again under other settings. It changes
-// nothing.
-func (e *Explainer) ReplaySince(ctx context.Context, since time.Time, c replay.Changes) (replay.Window, error) {
-	for _, name := range c.Categories {
-		if _, ok := e.Config.Categories[name]; !ok {
-			return replay.Window{}, e.UnknownCategory(name)
-		}
-	}
-	var (
-		r   replay.Record
-		err error
-	)
-	if e.Store != nil {
-		if r.Fires, err = e.Store.FiresSince(ctx, since); err != nil {
-			return replay.Window{}, err
-		}
-		if r.Runs, err = e.Store.RunsSince(ctx, since); err != nil {
-			return replay.Window{}, err
-		}
-	}
-	return replay.NewWindow(r, c, survey.Redraws), nil
-}

@@ -1,7 +1,6 @@
-// Package replay ranks recorded fires again: under their own settings, which must
-// give what was recorded bit for bit, or under others, to see what would have changed
-// and what that might have been worth. It is pure: fires and runs come in as they were
-// recorded, and nothing but their own seeds is a source of chance.
+// Package replay ranks recorded fires again, which must give what was recorded bit for
+// bit. It is pure: a fire comes in as it was recorded, and nothing but its own seed is a
+// source of chance.
 //
 // It owns no part of the ranking. A fire is replayed by the code that fired it, so that
 // a difference says that this code, or the record, has changed since.

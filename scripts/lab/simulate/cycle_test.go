@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/testkit/must"
 )
 
 // cycles are twelve categories whose grades swing over so many fires.
@@ -19,24 +17,6 @@ func cycles(every int, swing float64) *Scenario {
 		s.Categories = append(s.Categories, Category{Name: fleet.Category(fmt.Sprintf("c%02d", i)), Mean: 0.55, Share: 1.0 / 12})
 	}
 	return s
-}
-
-// TestCyclesOfADayAreFollowed has grades that swing by 0.2 in a day of 48 fires, where taking
-// turns earns 1.65 a fire: the season earns 1.72 at least, within floors and caps.
-func TestCyclesOfADayAreFollowed(t *testing.T) {
-	t.Parallel()
-	blind := bandit.Defaults()
-	blind.Season = false
-	r := must.Get(Run(t.Context(), cycles(48, 0.2), Options{Runs: 8, Seed: 11, Parallel: 2, Policies: []Policy{
-		{Name: "stint", Kind: Ranked, Settings: bandit.Defaults()}, {Name: "blind", Kind: Ranked, Settings: blind},
-	}}))(t)
-	stint, without := r.Policies[0], r.Policies[1]
-	if stint.RewardPerFire.Mean < 1.72 || without.RewardPerFire.Mean > 1.68 {
-		t.Errorf("got %v a fire, and %v without the season, want at least 1.72 and about 1.65", stint.RewardPerFire, without.RewardPerFire)
-	}
-	if stint.MinRatio.Mean < 0.49 || stint.MaxRatio.Mean > 1.81 {
-		t.Errorf("got %v to %v times the entitlement, want 0.49 to 1.81", stint.MinRatio.Mean, stint.MaxRatio.Mean)
-	}
 }
 
 // TestCyclesSwing follows the true means through a whole period.

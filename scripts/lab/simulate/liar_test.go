@@ -23,7 +23,7 @@ func TestALiarGainsNothing(t *testing.T) {
 			}
 			r, err := Run(t.Context(), s, Options{Runs: 5, Seed: 1, Parallel: 2, Policies: []Policy{{Name: "stint", Kind: Ranked, Settings: bandit.Defaults()}}})
 			must.Do(t, err)
-			return r.Policies[0].Fractions[0].Mean / (0.25 * float64(workers))
+			return r[0].Fractions[0].Mean / (0.25 * float64(workers))
 		}
 		lies, believed := share(NoWitness), share(Trust)
 		t.Logf("%d workers: a liar gets %.2f of its share; a trusted one %.2f", workers, lies, believed)

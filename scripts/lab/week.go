@@ -4,7 +4,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/report"
-	"stint/internal/simulate"
+	"stint/scripts/lab/simulate"
 )
 
 // week is the fires of one, half an hour apart.
@@ -13,13 +13,10 @@ const week = 7 * 48
 // weeks counts the healthy weeks in which the report cries.
 func (b *bench) weeks() error {
 	for _, name := range []string{"twelve", "twelve-uniform", "supply", "sleeping", "in-flight", "cycle"} {
-		s, err := b.scenario(name)
-		if err != nil {
-			return err
-		}
+		s := scenario(name)
 		s.Fires = before + week
 		cries := make([]float64, b.runs)
-		_, err = b.play(s, stint(), func(_ simulate.Policy, run int) func(simulate.Moment) {
+		_, err := b.play(name, s, stint(), func(_ simulate.Policy, run int) func(simulate.Moment) {
 			record := newRecord(s)
 			return func(m simulate.Moment) {
 				if m.Fire > before {
@@ -33,7 +30,8 @@ func (b *bench) weeks() error {
 		if err != nil {
 			return err
 		}
-		b.judge("weeks of "+name+" with a false cry", sample(cries), atMost(0.05, 0.33))
+		what := "weeks of " + name + " with a false cry"
+		b.judge(what, b.sample(what, cries), atMost(0.05, 0.33))
 	}
 	return nil
 }

@@ -8,25 +8,6 @@ import (
 	"stint/internal/plan"
 )
 
-// outcome is what one run of one policy came to.
-type outcome struct {
-	regret    float64
-	reward    float64
-	picks     int
-	noops     int
-	alarms    int
-	minRatio  float64
-	maxRatio  float64
-	windowMax float64
-	longest   float64
-	sessions  []int
-	curve     []float64 // the regret as it grows, at intervals
-	review    reviewed
-}
-
-// reviewed is what became of what waited for review.
-type reviewed struct{ blocked, merged, oldest, firstByWorth, firstByAge float64 }
-
 // Session is one that began, and what became of it.
 type Session struct {
 	Category int
@@ -75,8 +56,7 @@ type play struct {
 	due      []float64 // what this round entitled each category to
 	sessions []Session
 	watch    func(Moment)
-	every    int // fires between two points of the curve
-	outcome
+	Outcome
 }
 
 func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
@@ -85,7 +65,7 @@ func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
 	game := &play{
 		scenario: s, world: w, player: p.start(s, seed, run), ledger: newLedger(n),
 		view:   view{awake: make([]bool, n), busy: make([]int, n), due: make([]float64, n), worth: value},
-		strain: make([]strain, n), value: value, begun: make([]int, n), due: make([]float64, n), every: spacing(s.Fires),
+		strain: make([]strain, n), value: value, begun: make([]int, n), due: make([]float64, n),
 	}
 	if s.Review != nil {
 		game.desk = &desk{Review: s.Review, chance: generator(seed, run, "review")}
@@ -93,14 +73,8 @@ func newPlay(s *Scenario, p Policy, seed uint64, run int) *play {
 	return game
 }
 
-// points is how many points a curve has at least, when there are as many fires.
-const points = 100
-
-// spacing is the number of fires between two points of a curve.
-func spacing(fires int) int { return max(1, fires/points) }
-
 // run plays all fires, unless stop says otherwise: it is asked now and then.
-func (p *play) run(stop func() bool) outcome {
+func (p *play) run(stop func() bool) Outcome {
 	const often = 1024
 	for round := 1; round <= p.scenario.Fires; round++ {
 		if round%often == 0 && stop() {
@@ -118,17 +92,14 @@ func (p *play) run(stop func() bool) outcome {
 		if p.desk != nil {
 			p.desk.works(round)
 		}
-		if round%p.every == 0 || round == p.scenario.Fires {
-			p.curve = append(p.curve, p.regret)
-		}
 	}
-	p.alarms = p.player.alarms()
-	p.minRatio, p.maxRatio = p.ledger.ratios()
+	p.Alarms = p.player.alarms()
+	p.MinRatio, p.MaxRatio = p.ledger.ratios()
 	if d := p.desk; d != nil {
-		p.review = reviewed{d.blocked / max(1, d.wanted), d.merged / max(1, d.could), d.oldest.Hours() / 24, d.first[0], d.first[1]}
+		p.Review = Reviewed{d.blocked / max(1, d.wanted), d.merged / max(1, d.could), d.oldest.Hours() / 24, d.first[0], d.first[1]}
 	}
-	p.windowMax, p.longest, p.outcome.sessions = p.ledger.worst, p.ledger.longest, p.ledger.sessions
-	return p.outcome
+	p.WindowMax, p.LongestGap, p.Sessions = p.ledger.worst, p.ledger.longest, p.ledger.sessions
+	return p.Outcome
 }
 
 // fire has all machines fire for a pool, one after the other. No session ends between.
@@ -165,9 +136,9 @@ func (p *play) choose(pool Pool) {
 	}
 	if pool.Name == "" {
 		p.ledger.entitle(c.due)
-		p.regret += p.attainable()
+		p.Regret += p.attainable()
 		for _, category := range c.picks {
-			p.regret -= p.value[category]
+			p.Regret -= p.value[category]
 		}
 	}
 	for _, category := range c.picks {
@@ -196,10 +167,10 @@ func (p *play) begin(category int, source fleet.Source, depth int) {
 		return
 	}
 	p.ledger.got(category)
-	p.picks++
-	p.reward += f.worth
+	p.Picks++
+	p.Reward += f.worth
 	if f.verdict.Empty() {
-		p.noops++
+		p.Noops++
 	}
 }
 
