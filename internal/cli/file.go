@@ -11,19 +11,6 @@ import (
 	"stint/internal/fleet"
 )
 
-// checkFile refuses a file that [replaceFile] could not write, before what is to be in it
-// is computed.
-func checkFile(what, path string) error {
-	if err := onlyFile(what, path); err != nil {
-		return err
-	}
-	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)))
-	if err != nil {
-		return fileError(what, path, err)
-	}
-	return f.Cleanup()
-}
-
 // replaceFile puts a file in the place of an older one, whole or not at all, and of nothing
 // else: a link, /dev/null or /dev/stdout would be gone for the whole machine.
 //

@@ -12,6 +12,7 @@ const (
 	margin    = 12 // at both sides
 	leastName = 80 // room for names beside
 	mostName  = 220
+	rowName   = 32 // characters: a category's name is no longer
 	nameLine  = 18 // above
 	titleLine = 36
 	footLine  = 26 // for the labels below
@@ -175,3 +176,28 @@ func tickTime(t time.Time, step time.Duration) string {
 		return t.Format("15:04")
 	}
 }
+
+// fitted is the attribute that makes a text fit the room, if it is likely to be longer. It
+// is the font's size, as not every viewer knows textLength.
+func fitted(name string, room float64) string {
+	length := textWidth(name)
+	if length <= room {
+		return ""
+	}
+	return ` font-size="` + Coordinate(fontSize*room/length) + `"`
+}
+
+// textWidth is what a text takes in common fonts of this size, and a little more.
+func textWidth(text string) (length float64) {
+	for _, r := range text {
+		if r == 'm' || r == 'w' || r > 0x2000 {
+			length += 13
+		} else {
+			length += 7.6
+		}
+	}
+	return length
+}
+
+// target is an upright bar.
+func (c *canvas) target(x, y float64) { c.rule("target", x, y-8, x, y+8) }

@@ -49,12 +49,8 @@ func TestPageHoldsNamesAsText(t *testing.T) {
 	const hostile = "</text><script>\"&\x00"
 	svg := plot.Page(
 		plot.Lines{Title: hostile, X: hostile, Y: hostile, Lines: []plot.Line{{plot.Series{Name: hostile}, []plot.Point{{1, 2, 1}}}}},
-		plot.Rows{
-			Title: hostile, X: hostile, Target: hostile, Series: []plot.Series{{Name: hostile}},
-			Rows: []plot.Row{{hostile, []float64{1}, 1}},
-		},
 	)
-	if got, want := strings.Count(texts(t, svg), `</text><script>"&`+"\ufffd\n"), 9; got != want {
+	if got, want := strings.Count(texts(t, svg), `</text><script>"&`+"\ufffd\n"), 4; got != want {
 		t.Errorf("got %d names, want %d:\n%s", got, want, svg)
 	}
 }
@@ -69,7 +65,7 @@ func TestPageOfOddNumbers(t *testing.T) {
 		"infinite": {{1, math.Inf(1), 0}, {2, math.NaN(), 0}},
 		"negative": {{1, -3, 1}, {2, -1, 1}},
 	} {
-		svg := plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: name}, points}}}, plot.Rows{})
+		svg := plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: name}, points}}})
 		texts(t, svg)
 		for _, bad := range []string{"NaN", "Inf"} {
 			if bytes.Contains(svg, []byte(bad)) {
@@ -93,25 +89,22 @@ func TestTicksAreRound(t *testing.T) {
 func TestLongNamesAreShortened(t *testing.T) {
 	t.Parallel()
 	name := strings.Repeat("é", 33)
-	seen := texts(t, plot.Page(plot.Rows{
-		Series: []plot.Series{{Name: name}},
-		Rows:   []plot.Row{{Name: name, Values: []float64{1}}, {Name: name[:64], Values: []float64{1}}},
-	}))
-	for _, want := range []string{strings.Repeat("é", 17) + "…", strings.Repeat("é", 31) + "…", name[:64]} {
-		if !strings.Contains(seen, "\n"+want+"\n") {
-			t.Errorf("no %q in %q", want, seen)
+	svg := string(plot.Fragment(plot.Shares{Shares: []plot.Share{{Name: name}, {Name: name[:64]}}}))
+	for _, want := range []string{strings.Repeat("é", 31) + "…", name[:64]} {
+		if !strings.Contains(svg, ">"+want+"<") {
+			t.Errorf("no %q in %q", want, svg)
 		}
 	}
 }
 
-// TestWideNamesFit has a name of 32 narrow letters, which stays as it is, and one of wide
+// TestWideNamesFit has a name of 24 narrow letters, which stays as it is, and one of wide
 // letters, which is made to fit.
 func TestWideNamesFit(t *testing.T) {
 	t.Parallel()
 	for letter, want := range map[string]bool{"e": false, "m": true} {
-		svg := plot.Page(plot.Rows{Rows: []plot.Row{{Name: strings.Repeat(letter, 32)}}})
+		svg := plot.Fragment(plot.Shares{Shares: []plot.Share{{Name: strings.Repeat(letter, 24)}}})
 		if got := regexp.MustCompile(`font-size="[0-9.]+">` + letter).Match(svg); got != want {
-			t.Errorf("32 times %s: made smaller %t, want %t", letter, got, want)
+			t.Errorf("24 times %s: made smaller %t, want %t", letter, got, want)
 		}
 	}
 }
@@ -132,26 +125,5 @@ func TestBandsStayAboveZero(t *testing.T) {
 	below := texts(t, plot.Page(plot.Lines{Lines: []plot.Line{{plot.Series{Name: "a"}, []plot.Point{{1, -1, 30}, {2, 100, 5}}}}}))
 	if !strings.Contains(below, "\n-") {
 		t.Errorf("a point below 0 has no tick: %q", below)
-	}
-}
-
-// TestSeriesKeepTheirColour draws a series alone and beside another, as a line and as dots.
-func TestSeriesKeepTheirColour(t *testing.T) {
-	t.Parallel()
-	a, b := plot.Series{Name: "a", Colour: 0}, plot.Series{Name: "b", Colour: 3}
-	both := plot.Page(plot.Rows{Target: "target", Series: []plot.Series{a, b}, Rows: []plot.Row{{"r", []float64{1, 2}, 3}}})
-	alone := plot.Page(plot.Rows{Series: []plot.Series{b}, Rows: []plot.Row{{"r", []float64{2}, 0}}})
-	dots := regexp.MustCompile(`<circle [^>]*stroke="([^"]*)"`)
-	var got []string
-	for _, svg := range [][]byte{both, alone} {
-		for _, m := range dots.FindAllSubmatch(svg, -1) {
-			got = append(got, string(m[1]))
-		}
-	}
-	if len(got) != 6 || got[1] != got[3] || got[1] != got[4] || got[1] != got[5] || got[0] == got[1] {
-		t.Errorf("got dots of %q, want a mark and a legend of each series, b's all of one colour", got)
-	}
-	if got, want := bytes.Count(both, []byte(`class="target"`)), 2; got != want {
-		t.Errorf("got %d marks of a target, want %d: the row's and the legend's", got, want)
 	}
 }
