@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
@@ -21,8 +22,8 @@ func newAudit(a *app) *cobra.Command {
 		Short: "Check the record for lanes held twice; sum up shares and denials",
 		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
 one lane, how often workers were denied a claim and went on to another category, how many
-runs did nothing, and what each category got of the sessions against its entitlement. A
-lane held twice is status 1. An overrun is a session that ended after its lease was over, by its
+runs did nothing, found no lane free (busy) or no task (idle), and what each category got of
+the sessions against its entitlement: far less is an alarm, whoever ranked. A lane held twice is status 1. An overrun is a session that ended after its lease was over, by its
 own machine's word: a machine slept, or its supervisor was stopped. It is status 1, too, if others
 had its lane or its task by then.
 
@@ -92,8 +93,8 @@ func (a *app) printAudit(r report.Audit) {
 	}
 	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\noverruns=%d\n",
 		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations, len(o.Overruns))
-	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nsafety_net=%d\nfallbacks=%d\n",
-		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.SafetyNet, o.Fallbacks)
+	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nbusy=%d\nidle=%d\nsafety_net=%d\nfallbacks=%d\n",
+		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.Busy, o.Idle, o.SafetyNet, o.Fallbacks)
 	for _, v := range o.Violations {
 		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
 	}
@@ -106,6 +107,11 @@ func (a *app) printAudit(r report.Audit) {
 	}
 	for _, f := range r.Fruitless {
 		fmt.Fprintln(a.Stdout, "alarm: "+f.Why())
+	}
+	for _, c := range r.Categories {
+		if c.Judgement != bandit.Fair {
+			fmt.Fprintln(a.Stdout, "alarm: "+c.Why())
+		}
 	}
 	for _, f := range r.Failing {
 		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"stint/internal/bandit"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/host"
@@ -72,7 +73,7 @@ func (b *bench) closeAll(files ...*os.File) {
 func (b *bench) checkRecord() {
 	b.Helper()
 	holds := must.Get(b.db.LaneHolds(b.Context(), time.Time{}))(b)
-	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
+	if v := report.NewAudit(report.Record{Holds: holds}, bandit.Settings{}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
 }

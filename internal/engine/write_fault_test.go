@@ -21,6 +21,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"stint/internal/bandit"
 	"stint/internal/command"
 	"stint/internal/engine"
 	"stint/internal/fleet"
@@ -280,7 +281,7 @@ func (b *bench) checkSettled() {
 			b.Errorf("lane %s.%d of run %s is not given back", h.Category, h.Lane, h.Run)
 		}
 	}
-	if v := report.NewAudit(report.Record{Holds: holds}).Violations; v != nil {
+	if v := report.NewAudit(report.Record{Holds: holds}, bandit.Settings{}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
 	b.addTask("next", "docs", fleet.StateTodo)

@@ -355,7 +355,7 @@ func (e *Explainer) Audit(ctx context.Context, since time.Time) (report.Audit, e
 	if err != nil {
 		return report.Audit{}, err
 	}
-	return report.NewAudit(r), nil
+	return report.NewAudit(r, e.Config.Selector.Settings), nil
 }
 
 // Discrepancies are the figures of the store that do not add up by the record. It reads all of

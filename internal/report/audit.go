@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
@@ -35,13 +36,10 @@ type Audit struct {
 	Overruns          []Overrun
 	Denials           int // claims that workers were denied
 	Pivots            int // denials after which the worker took another category's lane
-	Runs              int // that ended, busy, denied and idle ones included
-	Noops             int // of these: empty ones, see [fleet.Verdict.Empty]
 	SafetyNet         int // runs that the allow-list stood in for, as a payload named no usable category
 	Fallbacks         int // fires for which the external selector failed
-	Outcomes          map[fleet.Outcome]int
-	Grades            Grades
-	Categories        []CategoryAudit
+	All               Use
+	Categories        []CategoryUse // by name: the configured ones, and those that there were runs of
 	Fruitless         []Fruitless
 	Failing           []Failing           // by failures, most first
 	Off               []fleet.Discrepancy // figures that do not add up, where they were worked out
@@ -85,32 +83,6 @@ func (f Fruitless) Why() string {
 
 // leastFruitless is how many runs make an alarm of it: fewer are bad luck.
 const leastFruitless = 5
-
-// CategoryAudit compares what a category got with what it was to get.
-type CategoryAudit struct {
-	Category fleet.Category
-	Spawned  int     // runs of fires that worked in it, after a pivot too
-	Sessions int     // runs that had a claim in it, also those that people started: what its entitlement is debited for
-	Part     float64 // of all sessions, in [0,1]
-	Share    float64 // of all sessions that it is to get where every category can start, in [0,1]; 0: fires may not start it
-	Entitled float64 // by the fires of that time, which count what could start, in sessions
-	Target   float64 // that, of all sessions that there were
-	Grades   Grades
-}
-
-// Grades sums up the grades of runs.
-type Grades struct {
-	Number int
-	Mean   float64 // in [0,1]; 0 without any
-}
-
-func (g Grades) plus(t fleet.Tally) Grades {
-	if t.Graded == 0 {
-		return g
-	}
-	n := g.Number + t.Graded
-	return Grades{n, (g.Mean*float64(g.Number) + t.Grades) / float64(n)}
-}
 
 // Violation is a lane that two runs held at once, which must never be.
 type Violation struct {
@@ -179,24 +151,24 @@ func overruns(r Record) (list []Overrun) {
 
 // NewAudit audits a record. A hold that was never given back lasts to the end of time:
 // only the record of its release ends it.
-func NewAudit(r Record) Audit {
+func NewAudit(r Record, s bandit.Settings) Audit {
 	a := Audit{
 		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds), Overruns: overruns(r),
-		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks, Categories: categories(r),
-		Outcomes: map[fleet.Outcome]int{}, Fruitless: fruitless(r.Tallies), Failing: failing(r.Tasks),
+		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks,
+		All: Use{Outcomes: map[fleet.Outcome]int{}}, Fruitless: fruitless(r.Tallies), Failing: failing(r.Tasks),
+	}
+	categories := uses[fleet.Category]{}
+	for c := range r.Shares {
+		categories.of(c)
 	}
 	for _, t := range r.Tallies {
 		if t.Source == fleet.FromAllowList {
 			a.SafetyNet += t.Runs
 		}
-		if t.Outcome == "" {
-			continue
-		}
-		a.Runs += t.Runs
-		a.Noops += t.Empty
-		a.Outcomes[t.Outcome] += t.Runs
-		a.Grades = a.Grades.plus(t)
+		a.All.add(t)
+		categories.of(t.Category).add(t)
 	}
+	a.Categories = a.compare(categories, r, s)
 	return a
 }
 
@@ -225,18 +197,15 @@ type OutcomeCount struct {
 	Part    float64 // of those that ended
 }
 
-// Ended are the outcomes that there were, from work to none.
-func (a Audit) Ended() (list []OutcomeCount) {
+// Ends are the outcomes that there were, from work to none.
+func (u Use) Ends() (list []OutcomeCount) {
 	for _, o := range fleet.Outcomes() {
-		if n := a.Outcomes[o]; n > 0 {
-			list = append(list, OutcomeCount{o, n, ratio(float64(n), float64(a.Runs))})
+		if n := u.Outcomes[o]; n > 0 {
+			list = append(list, OutcomeCount{o, n, ratio(float64(n), float64(u.Ended))})
 		}
 	}
 	return list
 }
-
-// NoopRate is the part of the ended runs that were empty, in [0,1]; 0 without runs.
-func (a Audit) NoopRate() float64 { return ratio(float64(a.Noops), float64(a.Runs)) }
 
 // pivots counts, for each denied run, the lanes it took after the first.
 func pivots(r Record) int {
@@ -254,31 +223,6 @@ func pivots(r Record) int {
 		n += min(before, 1)
 	}
 	return n
-}
-
-// categories compares the sessions that there were with the shares, by name.
-func categories(r Record) []CategoryAudit {
-	spawned, sessions, grades := map[fleet.Category]int{}, map[fleet.Category]int{}, map[fleet.Category]Grades{}
-	all := 0
-	for _, t := range r.Tallies {
-		grades[t.Category] = grades[t.Category].plus(t)
-		if t.Fired {
-			spawned[t.Category] += t.Runs
-		}
-		if t.Claimed {
-			sessions[t.Category] += t.Runs
-			all += t.Runs
-		}
-	}
-	var list []CategoryAudit
-	for _, c := range slices.Sorted(maps.Keys(r.Shares)) {
-		a := CategoryAudit{Category: c, Spawned: spawned[c], Sessions: sessions[c], Share: r.Shares[c], Entitled: r.Entitled[c], Grades: grades[c]}
-		if all > 0 {
-			a.Part, a.Target = float64(a.Sessions)/float64(all), a.Entitled/float64(all)
-		}
-		list = append(list, a)
-	}
-	return list
 }
 
 // peak counts the holds that overlap most. A hold that begins at the instant

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
@@ -70,8 +71,8 @@ func TestAudit(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want, Outcomes: map[fleet.Outcome]int{}}
-			must.Equal(t, "audit", NewAudit(Record{Holds: tt.holds}), want)
+			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want, All: Use{Outcomes: map[fleet.Outcome]int{}}}
+			must.Equal(t, "audit", NewAudit(Record{Holds: tt.holds}, bandit.Settings{}), want)
 		})
 	}
 }
@@ -101,7 +102,7 @@ func TestAuditCountsEverySecond(t *testing.T) {
 			peak = max(peak, byLane[1]+byLane[2])
 			twice = twice || byLane[1] > 1 || byLane[2] > 1
 		}
-		got := NewAudit(Record{Holds: holds})
+		got := NewAudit(Record{Holds: holds}, bandit.Settings{})
 		if got.PeakConcurrency != peak || len(got.Violations) > 0 != twice {
 			t.Errorf("got peak %d and violations %v, want %d and some: %v", got.PeakConcurrency, got.Violations, peak, twice)
 		}
@@ -124,7 +125,7 @@ func TestFruitless(t *testing.T) {
 	add("begins", 9, fleet.Idle)
 	runs = append(runs, fleet.Tally{Category: "begins", Runs: 1})
 	want := []Fruitless{{"stuck", 6}}
-	must.Equal(t, "fruitless", NewAudit(Record{Tallies: runs}).Fruitless, want)
+	must.Equal(t, "fruitless", NewAudit(Record{Tallies: runs}, bandit.Settings{}).Fruitless, want)
 }
 
 // TestShares has sessions by fires and by hand, and runs that never had a claim: a part is of
@@ -138,13 +139,16 @@ func TestShares(t *testing.T) {
 		{Category: "docs", Fired: true, Claimed: true, Runs: 1},
 		{Category: "docs", Runs: 1},
 	}
-	got := NewAudit(Record{Tallies: runs, Shares: map[fleet.Category]float64{"code": 0.7, "docs": 0.2, "ops": 0.1}}).Categories
-	want := []CategoryAudit{
-		{Category: "code", Spawned: 2, Sessions: 3, Part: 0.75, Share: 0.7, Grades: Grades{3, 0.5}},
-		{Category: "docs", Spawned: 1, Sessions: 1, Part: 0.25, Share: 0.2},
-		{Category: "ops", Share: 0.1},
+	type line struct {
+		Category          fleet.Category
+		Spawned, Sessions int
+		Part, Share, Mean float64
 	}
-	must.Equal(t, "categories", got, want)
+	var got []line
+	for _, c := range NewAudit(Record{Tallies: runs, Shares: map[fleet.Category]float64{"code": 0.7, "docs": 0.2, "ops": 0.1}}, bandit.Settings{}).Categories {
+		got = append(got, line{c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Mean()})
+	}
+	must.Equal(t, "categories", got, []line{{"code", 2, 3, 0.75, 0.7, 0.5}, {"docs", 1, 1, 0.25, 0.2, 0}, {"ops", 0, 0, 0, 0.1, 0}})
 }
 
 // TestFailing names tasks at which most sessions fail, and enough of them for a pattern.
@@ -190,7 +194,7 @@ func TestOverruns(t *testing.T) {
 		"both, of which some twice": {[]fleet.LaneHold{hold("0b", 1, 110, 130)}, []fleet.Run{rival("0c", 2, 120, 140), rival("0d", 3, 150, 300)}, 40 * time.Second},
 	} {
 		want := []Overrun{{Run: "0a", Host: "one", Category: "code", LeaseOver: at(100), Ended: at(160), Shared: tt.want}}
-		got := NewAudit(Record{Holds: tt.holds, Overran: []fleet.Run{late}, Rivals: tt.rivals}).Overruns
+		got := NewAudit(Record{Holds: tt.holds, Overran: []fleet.Run{late}, Rivals: tt.rivals}, bandit.Settings{}).Overruns
 		must.Equal(t, name, got, want)
 	}
 }

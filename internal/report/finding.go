@@ -104,14 +104,12 @@ func (u Use) failed() (failed, ended int) {
 func (p Report) judged(add func(kind FindingKind, c fleet.Category, format string, args ...any)) {
 	for _, c := range p.Categories {
 		if c.Judgement == bandit.Neglected {
-			add(FoundNeglected, c.Category, "%s is neglected: %s, which is %s of all, where fires entitled it to %.1f; seen in %d of %d spawned workers",
-				c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled, c.Spawned, p.All.Spawned)
+			add(FoundNeglected, c.Category, "%s; seen in %d of %d spawned workers", c.Why(), c.Spawned, p.All.Spawned)
 		}
 	}
 	for _, c := range p.Categories {
 		if c.Judgement == bandit.OverAllocated {
-			add(FoundOverAllocated, c.Category, "%s is over-allocated: %s, which is %s of all, where fires entitled it to %.1f",
-				c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled)
+			add(FoundOverAllocated, c.Category, "%s", c.Why())
 		}
 	}
 }

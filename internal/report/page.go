@@ -101,7 +101,7 @@ func (p Report) mergedTable() h.HTML {
 }
 
 func (p Report) outcomeTable() h.HTML {
-	return pageTable("Outcomes", "How runs ended.", columns("outcome", "runs", "part"), h.Each(p.Audit.Ended(), func(c OutcomeCount) h.HTML {
+	return pageTable("Outcomes", "How runs ended.", columns("outcome", "runs", "part"), h.Each(p.All.Ends(), func(c OutcomeCount) h.HTML {
 		return pageRow(c.Outcome, cells(c.Runs, Percent(c.Part)))
 	}))
 }

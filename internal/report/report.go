@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,7 +31,7 @@ type Report struct {
 	First      time.Time // when the first run was created, to a step where there were too many to read; zero: there is none
 	Audit      Audit
 	All        Use
-	Categories []CategoryUse // by name: the configured ones, and those that there were runs of
+	Categories []CategoryUse // those of the audit, with what is believed of them
 	Agents     []AgentUse    // by name
 	Pairs      []PairUse     // by category, then by agent
 	Merged     []MergedWork  // of the runs at hand, by category, then by agent
@@ -151,6 +152,12 @@ type CategoryUse struct {
 // [bandit.Settings.Judge].
 type Judgement = bandit.Judgement
 
+// Why says by how much a category got less, or more, than fires entitled it to.
+func (c CategoryUse) Why() string {
+	return fmt.Sprintf("%s is %s: %s, which is %s of all, where fires entitled it to %.1f",
+		c.Category, c.Judgement, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled)
+}
+
 // Ratio is what a category got of what it was entitled to.
 func (c CategoryUse) Ratio() float64 { return ratio(float64(c.Sessions), c.Entitled) }
 
@@ -176,14 +183,10 @@ type Step struct {
 
 // New reports on a record, all of which is from the time of the options.
 func New(r Record, o Options) Report {
-	p := Report{Options: o, Audit: NewAudit(r), All: Use{Outcomes: map[fleet.Outcome]int{}}}
-	categories, agents, pairs := uses[fleet.Category]{}, uses[string]{}, uses[pair]{}
-	for c := range r.Shares {
-		categories.of(c)
-	}
+	p := Report{Options: o, Audit: NewAudit(r, o.Settings)}
+	p.All, p.Categories = p.Audit.All, slices.Clone(p.Audit.Categories)
+	agents, pairs := uses[string]{}, uses[pair]{}
 	for _, t := range r.Tallies {
-		p.All.add(t)
-		categories.of(t.Category).add(t)
 		if t.Outcome == fleet.Unavailable && !t.Claimed {
 			t.Agent = "" // it rested, and was not asked
 		}
@@ -193,7 +196,13 @@ func New(r Record, o Options) Report {
 			p.Respawns += t.Runs
 		}
 	}
-	p.Categories = p.compare(categories, r)
+	for i := range p.Categories {
+		c := &p.Categories[i]
+		if b, believed := p.Beliefs[c.Category]; believed {
+			c.Believed.Mean = b.Mean()
+			c.Believed.Low, c.Believed.High = b.Credible()
+		}
+	}
 	p.Agents = plain.Each(slices.Sorted(maps.Keys(agents)), func(a string) AgentUse { return AgentUse{a, *agents[a]} })
 	p.Pairs = plain.Each(slices.SortedFunc(maps.Keys(pairs), pair.compare), func(k pair) PairUse { return PairUse{k.category, k.agent, *pairs[k]} })
 	p.Merged = mergedWork(o.Runs, o.From, o.To)
@@ -231,16 +240,12 @@ func (p pair) compare(other pair) int {
 }
 
 // compare holds the categories against what they were entitled to.
-func (p Report) compare(got uses[fleet.Category], r Record) (list []CategoryUse) {
+func (a Audit) compare(got uses[fleet.Category], r Record, s bandit.Settings) (list []CategoryUse) {
 	for _, name := range slices.Sorted(maps.Keys(got)) {
 		c := CategoryUse{Category: name, Use: *got[name], Share: r.Shares[name], Entitled: r.Entitled[name]}
-		if b, believed := p.Beliefs[name]; believed {
-			c.Believed.Mean = b.Mean()
-			c.Believed.Low, c.Believed.High = b.Credible()
-		}
-		c.Part, c.Target = ratio(float64(c.Sessions), float64(p.All.Sessions)), ratio(c.Entitled, float64(p.All.Sessions))
+		c.Part, c.Target = ratio(float64(c.Sessions), float64(a.All.Sessions)), ratio(c.Entitled, float64(a.All.Sessions))
 		if c.Share > 0 && c.Entitled > 0 { // what no fire could start was for people to start
-			c.Judgement = p.Settings.Judge(c.Sessions, c.Entitled)
+			c.Judgement = s.Judge(c.Sessions, c.Entitled)
 		}
 		list = append(list, c)
 	}

@@ -25,16 +25,16 @@ func day(v StatusView, s Style, brief bool) []string {
 }
 
 func dayText(a report.Audit, s Style) string {
-	if a.Runs == 0 {
+	if a.All.Ended == 0 {
 		return s.Paint(Dim, "no run ended")
 	}
 	var parts []string
-	for _, o := range a.Ended() {
+	for _, o := range a.All.Ends() {
 		parts = append(parts, s.Paint(MoodPaint(o.Outcome.Sign().Mood), fmt.Sprintf("%d %s", o.Runs, o.Outcome)))
 	}
-	text := plain.Plural(a.Runs, "run") + ": " + strings.Join(parts, ", ")
-	if a.Grades.Number > 0 {
-		text += fmt.Sprintf("; mean grade %.2f of %d", a.Grades.Mean, a.Grades.Number)
+	text := plain.Plural(a.All.Ended, "run") + ": " + strings.Join(parts, ", ")
+	if a.All.Graded > 0 {
+		text += fmt.Sprintf("; mean grade %.2f of %d", a.All.Mean(), a.All.Graded)
 	}
 	if a.Denials > 0 {
 		text += fmt.Sprintf("; %s, %s", plain.Plural(a.Denials, "denial"), plain.Plural(a.Pivots, "pivot"))
@@ -43,11 +43,11 @@ func dayText(a report.Audit, s Style) string {
 }
 
 // grades are bars of the day's mean grades by category, several to a line.
-func grades(list []report.CategoryAudit, s Style) (lines []string) {
+func grades(list []report.CategoryUse, s Style) (lines []string) {
 	const columns, most = 8, 14
 	names := 0
 	for _, c := range list {
-		if c.Grades.Number > 0 {
+		if c.Graded > 0 {
 			names = max(names, len(c.Category))
 		}
 	}
@@ -57,12 +57,12 @@ func grades(list []report.CategoryAudit, s Style) (lines []string) {
 	}
 	var cells []string
 	for _, c := range list {
-		if c.Grades.Number == 0 {
+		if c.Graded == 0 {
 			continue
 		}
-		bar := Bar(c.Grades.Mean, columns)
+		bar := Bar(c.Mean(), columns)
 		cells = append(cells, padded(ansi.Truncate(string(c.Category), names, "…"), names)+" "+s.Paint(Cyan, bar)+
-			strings.Repeat(" ", columns-ansi.StringWidth(bar))+fmt.Sprintf(" %.2f of %-3d", c.Grades.Mean, c.Grades.Number))
+			strings.Repeat(" ", columns-ansi.StringWidth(bar))+fmt.Sprintf(" %.2f of %-3d", c.Mean(), c.Graded))
 	}
 	cell := names + 1 + columns + len(" 0.00 of 123")
 	perLine := max((width+gap)/(cell+gap), 1)

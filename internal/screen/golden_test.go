@@ -124,11 +124,14 @@ func idleFleet() screen.StatusView {
 		{Category: "infra", Decision: fleet.Skip},
 	}}}
 	v.Day = report.Audit{
-		Runs: 38, Outcomes: map[fleet.Outcome]int{fleet.Productive: 20, fleet.Noop: 8, fleet.Failed: 4, fleet.Idle: 6},
-		Grades: report.Grades{Number: 24, Mean: 0.613}, Denials: 6, Pivots: 2,
+		All: report.Use{
+			Ended: 38, Outcomes: map[fleet.Outcome]int{fleet.Productive: 20, fleet.Noop: 8, fleet.Failed: 4, fleet.Idle: 6},
+			Graded: 24, Grades: 24 * 0.613,
+		},
+		Denials: 6, Pivots: 2,
 	}
 	for i, c := range categories() {
-		v.Day.Categories = append(v.Day.Categories, report.CategoryAudit{Category: c, Grades: report.Grades{Number: i % 5 * 2, Mean: float64(i) / 12}})
+		v.Day.Categories = append(v.Day.Categories, report.CategoryUse{Category: c, Use: report.Use{Graded: i % 5 * 2, Grades: float64(i%5*2) * float64(i) / 12}})
 	}
 	v.Spent = []fleet.Spent{
 		{Scope: "agent:claude", Runs: 30, Tokens: 1_100_000, USD: 4},

@@ -270,7 +270,7 @@ func mergedLines(s Style, r report.Report) []string {
 
 func outcomeLines(s Style, r report.Report) []string {
 	t := Table{Columns: []Column{{Title: "OUTCOME"}, {Title: "RUNS", Right: true}, {Title: "PART", Right: true}, {}}}
-	for _, o := range r.Audit.Ended() {
+	for _, o := range r.All.Ends() {
 		t.Rows = append(t.Rows, []Cell{
 			Text(string(o.Outcome)), Text(fmt.Sprint(o.Runs)), Text(report.Percent(o.Part)), {Bar(o.Part, 28), Cyan},
 		})

@@ -92,7 +92,7 @@ func (b statusBody) html(f frame) h.HTML {
 		b.facts(f.Now),
 		section("section.brief", "lanes", "Lanes", b.lanes(f.Now)),
 		h.If(len(b.Hosts) > 0, b.machines(f.Now)),
-		h.If(b.Day.Runs > 0, b.day()),
+		h.If(b.Day.All.Ended > 0, b.day()),
 		h.If(len(b.Runs) > 0, section("section.brief.last", "runs", "Last runs", runs(b.Runs, f.Now), h.El("p", link("/runs", "All runs")))),
 		h.If(len(b.Fires) > 0, section("section.brief.last", "fires", "Last fires", fires(b.Fires, f.Now),
 			h.El("p", link("/fires", "All fires"), " · ", link("/ranking", "the last ranking explained")))),
@@ -148,9 +148,9 @@ func (b statusBody) facts(now time.Time) h.HTML {
 		facts = append(facts, fact("Last fire", link(fireAddress(last.ID), last.ID), ", ", when(last.At, now)))
 	}
 	facts = append(facts, fact("Claims held", link("/claims", len(b.Claims)), h.If(b.People > 0, fmt.Sprintf(", %d by people", b.People))))
-	if day := b.Day; day.Runs > 0 {
-		mean := h.If(day.Grades.Number > 0, ", mean grade "+two(day.Grades.Mean))
-		facts = append(facts, fact("Last 24 hours", day.Runs, " runs", mean, ", "+report.Percent(day.NoopRate())+" did nothing"))
+	if day := b.Day.All; day.Ended > 0 {
+		mean := h.If(day.Graded > 0, ", mean grade "+two(day.Mean()))
+		facts = append(facts, fact("Last 24 hours", day.Ended, " runs", mean, ", "+report.Percent(day.NoopRate())+" did nothing"))
 	}
 	for _, s := range b.Spent {
 		if s.Scope == "fleet" {
@@ -228,8 +228,8 @@ func spanLinks(path, name string, spans []spanLink) h.HTML {
 }
 
 func (b statusBody) day() h.HTML {
-	type category = report.CategoryAudit
-	outcomes := h.Each(b.Day.Ended(), func(c report.OutcomeCount) h.HTML {
+	type category = report.CategoryUse
+	outcomes := h.Each(b.Day.All.Ends(), func(c report.OutcomeCount) h.HTML {
 		return h.Join(link(query("/runs", "outcome", c.Outcome), h.Attr("class", "chip"), state(c.Outcome.Sign()), " ", h.El("b", c.Runs)), " ")
 	})
 	return section("section.brief", "day", "Last 24 hours", h.El("p.outcomes#outcomes", outcomes), table[category]{
@@ -238,8 +238,8 @@ func (b statusBody) day() h.HTML {
 			{"Sessions", "n", func(c category) any { return c.Sessions }},
 			{"Part of all", "more", func(c category) any { return meter(c.Part, report.Percent(c.Part), target(c.Target)) }},
 			{"Share", "n.more", func(c category) any { return report.Percent(c.Share) }},
-			{"Graded", "n.more", func(c category) any { return c.Grades.Number }},
-			{"Mean grade", "", func(c category) any { return orDash(c.Grades.Number > 0, meter(c.Grades.Mean, two(c.Grades.Mean))) }},
+			{"Graded", "n.more", func(c category) any { return c.Graded }},
+			{"Mean grade", "", func(c category) any { return orDash(c.Graded > 0, meter(c.Mean(), two(c.Mean()))) }},
 		},
 	}.of(b.Day.Categories))
 }

@@ -21,9 +21,11 @@ type Audit struct {
 	Graded             int                   `json:"graded"`
 	Grade              float64               `json:"grade"` // their mean; 0 without any
 	NoopRate           float64               `json:"noop_rate"`
+	Busy               int                   `json:"busy"`       // runs that found no lane or slot free
+	Idle               int                   `json:"idle"`       // runs that found no workable task
 	SafetyNet          int                   `json:"safety_net"` // runs for which the allow-list stood in for a payload
 	Fallbacks          int                   `json:"fallbacks"`  // fires for which the external selector failed
-	Categories         []CategoryAudit       `json:"categories"`
+	Categories         []ReportCategory      `json:"categories"`
 	Fruitless          []Fruitless           `json:"fruitless"`               // chosen, and never at work
 	Failing            []Failing             `json:"failing"`                 // tasks at which most sessions fail
 	Discrepancies      []Discrepancy         `json:"discrepancies,omitempty"` // figures that do not add up; left out where there are none
@@ -63,18 +65,6 @@ type Fruitless struct {
 	Runs     int            `json:"runs"`
 }
 
-// CategoryAudit is what a category got.
-type CategoryAudit struct {
-	Category fleet.Category `json:"category"`
-	Spawned  int            `json:"spawned"`  // by fires
-	Sessions int            `json:"sessions"` // runs that had a claim, also those by hand
-	Part     float64        `json:"part"`     // of all sessions
-	Share    float64        `json:"share"`
-	Entitled float64        `json:"entitled"` // by the fires of that time, in sessions
-	Graded   int            `json:"graded"`   // runs that brought a grade
-	Grade    float64        `json:"grade"`    // their mean; 0 without any
-}
-
 // Violation is a lane that two runs held at once, from At on.
 type Violation struct {
 	Category fleet.Category `json:"category"`
@@ -93,11 +83,9 @@ func NewAudit(r report.Audit) Audit {
 		Overruns: each(r.Overruns, func(o report.Overrun) Overrun {
 			return Overrun{o.Run, o.Host, o.Category, plain.Stamp(o.LeaseOver), plain.Stamp(o.Ended), o.Shared.Seconds()}
 		}),
-		Denials: r.Denials, Pivots: r.Pivots, Runs: r.Runs, NoopRate: r.NoopRate(),
-		Outcomes: r.Outcomes, Graded: r.Grades.Number, Grade: r.Grades.Mean,
-		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: each(r.Categories, func(c report.CategoryAudit) CategoryAudit {
-			return CategoryAudit{c.Category, c.Spawned, c.Sessions, c.Part, c.Share, c.Entitled, c.Grades.Number, c.Grades.Mean}
-		}),
+		Denials: r.Denials, Pivots: r.Pivots, Runs: r.All.Ended, NoopRate: r.All.NoopRate(), Busy: r.All.Outcomes[fleet.Busy], Idle: r.All.Outcomes[fleet.Idle],
+		Outcomes: r.All.Outcomes, Graded: r.All.Graded, Grade: r.All.Mean(),
+		SafetyNet: r.SafetyNet, Fallbacks: r.Fallbacks, Categories: each(r.Categories, newReportCategory),
 		Fruitless: each(r.Fruitless, func(f report.Fruitless) Fruitless { return Fruitless(f) }),
 		Failing:   each(r.Failing, func(f report.Failing) Failing { return Failing(f) }),
 		Discrepancies: each(r.Off, func(d fleet.Discrepancy) Discrepancy {
