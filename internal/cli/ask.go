@@ -71,6 +71,9 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 			answer.Claim, err = a.verified(ctx, s, q)
 		case door.ClaimTake:
 			answer.Grant, answer.Claim, err = a.desk(c, s).Take(ctx, store.TakeRequest{Key: q.Key, Holder: q.Holder, Renews: q.Named, TTL: q.TTL, Note: q.Note})
+			if answer.Grant != fleet.Denied {
+				answer.Note = excludesNobody(c, q.Key, string(answer.Grant))
+			}
 		case door.ClaimRenew:
 			var kept store.Kept
 			kept, err = s.Renew(ctx, h, q.TTL)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,8 +46,9 @@ to take a free task gets it at the next epoch; another is denied.
 else $STINT_HOLDER, else user@host. Only a holder that was named renews by taking
 again. TASK is a task's id, or any other text that says what is claimed: 1 to 512
 bytes without control characters, and not beginning with "category:": those keys are the
-lanes of categories, which sessions claim, and can be checked and released here. A word that looks
-like a slip of one of the commands below is refused, unless it is a task's id: for that,
+lanes of categories, which sessions claim, and can be checked and released here
+("category:code:1"; checking "category:code" checks all lanes of code). A word that looks like
+a slip of one of the commands below is refused, unless it is a task's id: for that,
 "stint claim take TASK".`
 	cmd.Example = `  stint claim fix-login --holder alice
   stint claim check fix-login
@@ -62,9 +65,11 @@ like a slip of one of the commands below is refused, unless it is a task's id: f
 		for _, verb := range cmd.Commands() {
 			verbs = append(verbs, verb.Name())
 		}
-		if verb := fleet.Slip(args[0], verbs); verb != "" && !a.isTask(cmd.Context(), args[0]) {
-			return fleet.WithHint(usage(fmt.Errorf("no claim was taken: %q looks like a slip of %q", args[0], verb)),
-				fmt.Sprintf("stint claim %s TASK, or for a claim on %[2]s: stint claim take %[2]s", verb, args[0]))
+		if verb := fleet.Slip(args[0], verbs); verb != "" {
+			if c, err := a.loadConfig(); err != nil || !hasTask(c, args[0]) {
+				return fleet.WithHint(usage(fmt.Errorf("no claim was taken: %q looks like a slip of %q", args[0], verb)),
+					fmt.Sprintf("stint claim %s TASK, or for a claim on %[2]s: stint claim take %[2]s", verb, args[0]))
+			}
 		}
 		return take(cmd, args)
 	}
@@ -201,17 +206,26 @@ func (o *claimOptions) addEpoch(cmd *cobra.Command) {
 	cmd.Flags().Var(countFlag(&o.epoch), "epoch", "the epoch the claim was granted at")
 }
 
-// isTask reports whether a word is the id of a task.
-func (a *app) isTask(ctx context.Context, word string) bool {
-	id, err := fleet.ParseTaskID(word)
-	if err != nil {
-		return false
+// hasTask reports whether the folder has a task. Trackers are not asked: claims are made by
+// scripts and hooks, and must not wait for one.
+func hasTask(c *config.Config, word string) bool { return taskFolder(c).Has(fleet.TaskID(word)) }
+
+// excludesNobody warns of a key that is none of a task's and ends in its id, as scripts use that
+// had claims of their own before. Sessions claim the id alone.
+func excludesNobody(c *config.Config, key fleet.Key, status string) string {
+	for _, rest, found := strings.Cut(string(key), ":"); found; _, rest, found = strings.Cut(rest, ":") {
+		if hasTask(c, rest) && !hasTask(c, string(key)) {
+			return fmt.Sprintf("%s, but this key excludes nobody who works on task %s: claim %[2]s", status, rest)
+		}
 	}
-	c, err := a.loadConfig()
-	if err == nil {
-		_, err = taskFolder(c).Get(ctx, id)
+	return ""
+}
+
+// note says on standard error what the caller may have missed.
+func (a *app) note(text string) {
+	if text != "" {
+		fmt.Fprintf(leveled(a.Stderr, levelNotice), "stint: note: %s\n", plain.Text(text))
 	}
-	return err == nil
 }
 
 // hold is the claim that the command line means.
@@ -237,27 +251,24 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 	if err != nil {
 		return err
 	}
+	a.note(answer.Note)
 	return a.printGrant(answer.Grant, answer.Claim, named, o.dryRun)
 }
 
 func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
-	if a.json {
-		object := wire.NewClaim(wire.ClaimStatus(grant), c)
-		object.DryRun = dryRun
-		printJSON(a.Stdout, object)
+	if grant != fleet.Denied {
+		a.printClaim(wire.ClaimStatus(grant), map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant], c, dryRun)
+		return nil
 	}
-	if grant == fleet.Denied {
-		if !a.json {
-			fmt.Fprintln(a.Stderr, plain.Text(c.Denial()))
-			if !named {
-				a.hint("to renew a claim of your own, name its holder: --holder NAME")
-			}
-		}
-		return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
+	object := wire.NewClaim(wire.ClaimDenied, c)
+	object.DryRun = dryRun
+	if !a.asObject(object) {
+		fmt.Fprintln(a.Stderr, plain.Text(c.Denial()))
 	}
-	verb := map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant]
-	a.printClaim(dry(dryRun)+verb, c)
-	return nil
+	if !named {
+		a.hint("to renew a claim of your own, name its holder: --holder NAME")
+	}
+	return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
 }
 
 // dry marks a line of a dry run.
@@ -268,11 +279,15 @@ func dry(dryRun bool) string {
 	return ""
 }
 
-// printClaim says what was done with a claim, unless JSON did.
-func (a *app) printClaim(verb string, c fleet.Claim) {
-	if !a.json {
-		fmt.Fprintf(a.Stdout, "%s %s epoch %d until %s\n", verb, plain.Text(string(c.Key)), c.Epoch, stamp(c.ExpiresAt))
+// printClaim says what was done with a claim.
+func (a *app) printClaim(status wire.ClaimStatus, verb string, c fleet.Claim, dryRun bool) {
+	object := wire.NewClaim(status, c)
+	object.DryRun = dryRun
+	end := "until " + stamp(c.ExpiresAt)
+	if status == wire.ClaimReleased {
+		end = fmt.Sprintf("(%s)", c.Ending)
 	}
+	a.sayLine(object, fmt.Sprintf("%s%s %s epoch %d %s", dry(dryRun), verb, c.Key, c.Epoch, end))
 }
 
 func (a *app) claimCheck(ctx context.Context, task string) error {
@@ -281,26 +296,65 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 		return usage(err)
 	}
 	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		c, at, err := a.check(ctx, s, key)
-		if err != nil {
-			return err
+		if s == nil {
+			a.nothingYet()
 		}
-		held := !c.Free(at, a.desk(cfg, s).Holder(ctx, c))
-		switch {
-		case held && a.json:
-			printJSON(a.Stdout, wire.NewClaim(wire.ClaimHeld, c))
-		case held:
-			fmt.Fprintf(a.Stdout, "held %s by %s epoch %d until %s\n", plain.Text(string(c.Key)), plain.Text(string(c.Holder)), c.Epoch, stamp(c.ExpiresAt))
-		case a.json:
-			printJSON(a.Stdout, wire.NewClaim(wire.ClaimFree, fleet.Claim{Key: key, Epoch: c.Epoch}))
-		default:
-			fmt.Fprintf(a.Stdout, "free %s\n", plain.Text(string(key)))
+		keys := lanesOf(cfg, key)
+		known, whole := len(keys) > 0, len(keys) > 0 && keys[0] != key
+		if !known {
+			keys = []fleet.Key{key}
 		}
-		if held {
+		var list []wire.Claim
+		var lines []string
+		status, free := wire.ClaimHeld, 0
+		for _, k := range keys {
+			c, at := fleet.Claim{}, a.Now()
+			if s != nil {
+				if c, at, err = s.Check(ctx, k); err != nil {
+					return err
+				}
+			}
+			known = known || c.Epoch > 0
+			lane, line := wire.ClaimHeld, fmt.Sprintf("held %s by %s epoch %d until %s", k, c.Holder, c.Epoch, stamp(c.ExpiresAt))
+			if c.Free(at, a.desk(cfg, s).Holder(ctx, c)) {
+				status, free, lane, line = wire.ClaimFree, free+1, wire.ClaimFree, fmt.Sprintf("free %s", k)
+				c = fleet.Claim{Key: k, Epoch: c.Epoch}
+			}
+			list, lines = append(list, wire.NewClaim(lane, c)), append(lines, line)
+		}
+		object := list[0]
+		if whole {
+			object = wire.NewClaim(status, fleet.Claim{Key: key})
+			object.Lanes = list
+			lines = slices.Insert(lines, 0, fmt.Sprintf("%s %s: %d of %s free", status, key, free, plain.Plural(len(keys), "lane")))
+		}
+		if !a.asObject(object) {
+			a.print(plain.Each(lines, plain.Text))
+		}
+		note := excludesNobody(cfg, key, string(status))
+		if note == "" && !known && (key.IsLane() || !hasTask(cfg, string(key))) { // mistyped?
+			note = fmt.Sprintf("%s is unknown: no task file and no lane has that name, and nobody ever claimed it", key)
+		}
+		a.note(note)
+		if free == 0 {
 			return reported{fmt.Errorf("check claim %q: %w", key, fleet.ErrHeld)}
 		}
 		return nil
 	})
+}
+
+// lanesOf are the lanes of the category that a key names, or the lane that it is, if they are in the
+// configuration.
+func lanesOf(cfg *config.Config, key fleet.Key) (list []fleet.Key) {
+	for name, c := range cfg.Categories {
+		for n := range c.Lanes {
+			lane := fleet.LaneKey(name, n+1)
+			if lane == key || key.IsLane() && strings.HasPrefix(string(lane), string(key)+":") {
+				list = append(list, lane)
+			}
+		}
+	}
+	return list
 }
 
 func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
@@ -339,8 +393,7 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 
 // printInUse says that a session has the claim that was to be given back, and what may be done.
 func (a *app) printInUse(e claim.InUseError) {
-	if a.json {
-		printJSON(a.Stdout, wire.NewClaim(wire.ClaimDenied, e.Claim))
+	if a.asObject(wire.NewClaim(wire.ClaimDenied, e.Claim)) {
 		return
 	}
 	fmt.Fprintln(a.Stderr, plain.Text(e.Claim.Denial()))
@@ -359,15 +412,8 @@ func (a *app) printHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dr
 		return a.printLost(h, err)
 	case err != nil:
 		return err
-	case a.json:
-		object := wire.NewClaim(status, c)
-		object.DryRun = dryRun
-		printJSON(a.Stdout, object)
-	case status == wire.ClaimReleased:
-		fmt.Fprintf(a.Stdout, "%sreleased %s epoch %d (%s)\n", dry(dryRun), plain.Text(string(c.Key)), c.Epoch, c.Ending)
-	default:
-		a.printClaim(dry(dryRun)+string(status), c)
 	}
+	a.printClaim(status, string(status), c, dryRun)
 	return nil
 }
 

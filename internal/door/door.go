@@ -77,6 +77,7 @@ type Answer struct {
 	Claim   fleet.Claim `json:"claim,omitzero"`  // of a verb about claims; [fleet.Denied]: the one in the way
 	Task    *Task       `json:"task,omitempty"`
 	Path    string      `json:"path,omitempty"` // of the result file
+	Note    string      `json:"note,omitempty"` // what the caller may have missed
 	Fault   *fault      `json:"fault,omitempty"`
 }
 

@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,6 +105,16 @@ func (f Folder) away(t fleet.Task) int {
 		return 0
 	}
 	return 1
+}
+
+// Has reports whether a file of the folder has the id by its name. It reads no file, and only a
+// folder of a format in which names say more than the id.
+func (f Folder) Has(id fleet.TaskID) bool {
+	path, err := f.path(id)
+	if err == nil {
+		_, err = os.Lstat(path)
+	}
+	return err == nil
 }
 
 // Get reads one task with its body: [fleet.ErrNotFound] when there is none of that id,

@@ -27,6 +27,7 @@ type Claim struct {
 	ExpiresAt  *string      `json:"expires_at"`
 	Note       string       `json:"note"`
 	DryRun     bool         `json:"dry_run,omitempty"` // nothing was written
+	Lanes      []Claim      `json:"lanes,omitempty"`   // of the category that was checked; it is free if one of them is
 }
 
 // NewClaim is a claim as JSON.
