@@ -7,8 +7,7 @@ export GOTOOLCHAIN ?= auto
 
 # One static file has no libraries to find at each start. The tags leave out the parts that need them: SQLite's
 # extensions, and names that the C library looks up.
-# HTTP/2 is left out, too: the pages are served in the clear, and a webhook is as well posted without. scripts/dist has
-# the same flags.
+# HTTP/2 is left out, too: the pages are served in the clear. scripts/dist has the same flags.
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
 	-ldflags '-funcalign=16 -linkmode external -extldflags -static'
 build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables

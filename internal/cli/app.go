@@ -330,14 +330,10 @@ func newGates(c *config.Config) survey.Gates {
 // newNotices is nil when nobody is to be notified.
 func newNotices(c *config.Config) engine.Notices {
 	n := c.Notice
-	if len(n.Command) == 0 && n.Webhook == "" {
+	if len(n.Command) == 0 {
 		return nil
 	}
-	s := notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Webhook: n.Webhook, Timeout: n.Timeout}
-	if len(n.Command) > 0 {
-		s.Command = operators(c, n.Command, n.PassEnvironment, n.Timeout)
-	}
-	return s
+	return notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Command: operators(c, n.Command, n.PassEnvironment, n.Timeout)}
 }
 
 // operators is a command that the operator wrote, with the variables of its pass_environment. What may

@@ -34,8 +34,7 @@ and a warning says that it is not in force yet.`,
 			Short: "Show every value in force and where it comes from",
 			Long: `Show every value in force, and before it where it comes from. The values of variables that look by
 their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
-masked, and so is the webhook's address behind its host: here, in "stint run --dry-run",
-and wherever else stint shows a text that holds them.`,
+masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				c, err := a.loadConfig()

@@ -19,7 +19,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/host"
-	"stint/internal/notice"
 	"stint/internal/plain"
 	"stint/internal/systemd"
 	"stint/internal/trust"
@@ -78,7 +77,7 @@ func (a *app) refuseCopy(path string) error {
 }
 
 func (a *app) configOptions() config.Options {
-	return config.Options{CheckUnit: systemd.CheckProperty, CheckWebhook: notice.CheckWebhook, Getenv: a.Getenv, Host: host.NameIn}
+	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: host.NameIn}
 }
 
 // trustStore is where a configuration's record is. It goes by the file's path alone, for what

@@ -17,7 +17,6 @@ type WIP struct {
 // Notice says who is notified of troubles that the fleet cannot solve by itself.
 type Notice struct {
 	Command         []string      // gets a notice on its input; empty: none
-	Webhook         string        // is posted a notice; empty: none
 	Events          []fleet.Event // that give a notice
 	Every           time.Duration // the same news is sent no more often
 	Timeout         time.Duration // how long sending may take
@@ -25,12 +24,12 @@ type Notice struct {
 }
 
 func (c *Config) warnNotice(w warnings) {
-	if n := c.Notice; len(n.Command) > 0 || n.Webhook != "" {
+	if len(c.Notice.Command) > 0 {
 		return
 	}
 	for _, key := range []string{"notice.events", "notice.every", "notice.timeout", "notice.pass_environment"} {
 		if c.file.Has(key) {
-			w.add("without a command or a webhook no notice is sent", key)
+			w.add("without a command no notice is sent", key)
 			return
 		}
 	}

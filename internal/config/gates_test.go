@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +25,6 @@ max_memory_pressure = 5.5
 min_memory = "512M"
 [notice]
 command = ["tell", "me"]
-webhook = "https://example.org/hook"
 events = ["quota", "failed"]
 every = "0s"
 timeout = "3s"
@@ -42,8 +40,8 @@ func TestGates(t *testing.T) {
 	}
 	must.Equal(t, "work in progress", c.Categories["code"].WIP, wip)
 	notice := config.Notice{
-		Command: []string{"tell", "me"}, Webhook: "https://example.org/hook",
-		Events: []fleet.Event{fleet.EventQuota, fleet.EventFailed}, Timeout: 3 * time.Second,
+		Command: []string{"tell", "me"},
+		Events:  []fleet.Event{fleet.EventQuota, fleet.EventFailed}, Timeout: 3 * time.Second,
 	}
 	must.Equal(t, "notice", c.Notice, notice)
 }
@@ -115,28 +113,15 @@ func TestLoadRefusesGates(t *testing.T) {
 		{"wip key", least + "[category.code.wip]\nlimits = 1", "7:1: category.code.wip.limits: unknown key", "did you mean limit?"},
 		{"event", least + "[notice]\nevents = [\"fail\"]", `7:11: notice.events[0]: there is no event "fail"`, "did you mean failed?"},
 		{"event twice", least + "[notice]\nevents = [\"quota\", \"quota\"]", `7:20: notice.events[1]: "quota" is listed twice`, "remove one"},
-		{"webhook", least + "[notice]\nwebhook = 5", "7:1: notice.webhook: want a string, not 5", `write webhook = "https://example.org/hook"`},
 		{"notice program", least + "[notice]\ncommand = [\"\"]", "7:12: notice.command[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
 	})
-}
-
-func TestLoadChecksTheWebhook(t *testing.T) {
-	t.Parallel()
-	options := config.Options{CheckWebhook: func(address string) error {
-		return fleet.WithHint(errors.New("no "+address), "fix it")
-	}}
-	_, err := config.Load(write(t, least+"[notice]\nwebhook = \"http://example.org\""), options)
-	wantError(t, err, "7:1: notice.webhook: no http://example.org", "fix it")
-	if _, err := config.Load(write(t, least+"[notice]\nwebhook = \"\""), options); err != nil {
-		t.Errorf("none: %v", err)
-	}
 }
 
 func TestGateWarnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		gates:                              "",
-		least + "[notice]\nevery = \"2h\"": "notice.every: without a command or a webhook no notice is sent",
+		least + "[notice]\nevery = \"2h\"": "notice.every: without a command no notice is sent",
 		least + "wip.limit = 3":            "category.code.wip.limit: without a command nothing counts the results that wait, and there is no limit",
 	} {
 		got := ""

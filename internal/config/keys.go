@@ -67,7 +67,7 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 				`How often a session does without a lesson that fits it, 0 to below 1: the others are compared with it.`),
 		}),
 		tomlfile.Group("selector", `How categories are ranked.`, c.selectorKeys()),
-		tomlfile.Group("notice", `Who is notified of problems that the fleet cannot solve by itself.`, c.noticeKeys(o)),
+		tomlfile.Group("notice", `Who is notified of problems that the fleet cannot solve by itself.`, c.noticeKeys()),
 		tomlfile.Group("budget", `What all sessions together may use in a day, which begins at midnight UTC.`, budgetKeys(&c.Budget)),
 		tomlfile.Family("price", (*map[string]Price)(&c.Prices), prices(),
 			`What a million tokens of a model cost in USD. The cost that an agent does not report is computed from
@@ -221,13 +221,11 @@ func variable() tomlfile.Rule[string] {
 	return tomlfile.Word[string](checkVariable).Matching(variablePattern)
 }
 
-func (c *Config) noticeKeys(o Options) []tomlfile.Key {
+func (c *Config) noticeKeys() []tomlfile.Key {
 	n := &c.Notice
 	return []tomlfile.Key{
 		tomlfile.Of("command", &n.Command, nil, tomlfile.Command(0),
 			`A command that gets each notice, as JSON on its input.`),
-		tomlfile.Of("webhook", &n.Webhook, "", o.webhook(),
-			`An address that each notice is posted to: https, or http on this machine.`),
 		tomlfile.Of("events", &n.Events, fleet.Events(), tomlfile.List(0, event()),
 			`The events to notify of.`),
 		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // a person who has not acted on it by then may have missed it
@@ -243,16 +241,6 @@ func event() tomlfile.Rule[fleet.Event] {
 	r := tomlfile.Known("event", fleet.Events)
 	r.Schema = tomlfile.OneOf(fleet.Events()...).Schema
 	return r
-}
-
-// webhook leaves to the caller which addresses there may be.
-func (o Options) webhook() tomlfile.Rule[string] {
-	return tomlfile.Word[string](func(s string) error {
-		if s == "" || o.CheckWebhook == nil {
-			return nil
-		}
-		return o.CheckWebhook(s)
-	}).Example("https://example.org/hook")
 }
 
 func budgetKeys(b *Budget) []tomlfile.Key {

@@ -13,9 +13,6 @@ type Options struct {
 	// CheckUnit checks one entry of a [category.NAME.unit]; its error may carry
 	// a hint. nil accepts any.
 	CheckUnit func(name string, value any) error
-	// CheckWebhook checks the address of notices; its error may carry a hint. nil
-	// accepts any.
-	CheckWebhook func(address string) error
 	// Getenv looks up the environment, for the default state folder. nil is an
 	// empty environment.
 	Getenv func(string) string

@@ -54,13 +54,9 @@ func secretsIn(name, text string) (list []string) {
 }
 
 // Secrets are the values that nobody is to be shown, the longest first: those of agents'
-// environment files, those in the texts of the configuration and in the variables that it names,
-// whichever key has them, and the webhook's address behind its host, which is all that a chat
-// service asks of who posts there.
+// environment files, and those in the texts of the configuration and in the variables that it names,
+// whichever key has them.
 func (c *Config) Secrets(getenv func(string) string) (list []string) {
-	if u, err := url.Parse(c.Notice.Webhook); err == nil {
-		list = append(list, u.RequestURI())
-	}
 	for _, a := range c.Agents {
 		for _, entry := range a.secrets {
 			_, value, _ := strings.Cut(entry, "=")

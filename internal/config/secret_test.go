@@ -35,7 +35,7 @@ func TestSecretName(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		Notice: config.Notice{Webhook: "https://somebody:pass@chat.example.org/hooks/T01/abcdef"},
+		Notice: config.Notice{Command: []string{"curl", "https://somebody:pass@chat.example.org/hook"}},
 		Tasks:  config.Tasks{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
 		Agents: map[string]config.Agent{
 			"a": {Environment: map[string]string{"API_KEY": "sk-0123456789", "MODEL": "a-long-name", "PIN_KEY": "1234"}},
@@ -51,7 +51,7 @@ func TestSecrets(t *testing.T) {
 	}
 	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody", "HTTPS_PROXY", "http://me:proxy-pass@proxy:1"))
 	if want := []string{
-		"/hooks/T01/abcdef", "ghp_0123456789abc", "me:proxy-pass", "sk-0123456789", "somebody:pass", "proxy-pass", "sk-command", "tk-command", "ghp_check",
+		"ghp_0123456789abc", "me:proxy-pass", "sk-0123456789", "somebody:pass", "proxy-pass", "sk-command", "tk-command", "ghp_check",
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
