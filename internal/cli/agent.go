@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,7 +105,6 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 	find("notice.command", c.Notice.Command, passed(c.Notice.PassEnvironment, unit))
 	find("selector.command", c.Selector.Command, passed(c.Selector.PassEnvironment, unit))
 	find("tasks.resolve_url", c.Tasks.ResolveURL, passed(c.Tasks.PassEnvironment, unit))
-	find("hosts.ssh", c.SSH, os.Environ())
 	return list
 }
 

@@ -10,11 +10,9 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,9 +57,9 @@ indented and shortened. Any other line stands as the agent printed it. Escape se
 are left out, and other control characters are replaced. --raw prints every byte of the log,
 into a file or a pipe.
 
-Of a run on another machine it is the last 64 KiB, as that machine reported at its last heartbeat; -f,
---raw and -n all ask that machine, by the command of ssh in [hosts] of stint.toml. Without one they
-are status 2.
+Of a run on another machine it is the last 64 KiB, as that machine reported at its last
+heartbeat. The whole log is on that machine: with -f, --raw and -n all the command says where, and
+is status 2.
 
 -f continues until the run has ended, and reports its outcome on standard error. For a
 category without a run under way it waits for the next one. A log above its limit lacks its
@@ -124,20 +122,21 @@ func otherHost(ctx context.Context, e *inspect.Explainer, r fleet.Run) (h fleet.
 	return h, true, err
 }
 
-// printElsewhere prints what the store has of the log of another machine's run; for more, that machine is
-// asked.
+// printElsewhere prints what the store has of the log of another machine's run. The whole log is on that machine.
 func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Host) error {
+	there := "on that machine: "
+	if h.Workspace != "" {
+		there += "cd " + fleet.ShellWord(h.Workspace) + " && "
+	}
+	there += "stint logs " + string(r.ID)
 	o := p.options
 	if o.follow || o.raw || o.lines != nil && *o.lines == math.MaxInt {
-		return p.askThere(ctx, r, h)
+		return fleet.WithHint(usage(fmt.Errorf("run %s: the whole log is on machine %s, as runs/%s/log in its state folder", r.ID, h.Name, r.ID)), there)
 	}
 	tail, now, err := p.fleet.Store.Tail(ctx, r.ID)
 	switch {
-	case errors.Is(err, fleet.ErrNotFound) && len(p.fleet.Config.SSH) > 0:
-		return p.askThere(ctx, r, h)
 	case errors.Is(err, fleet.ErrNotFound):
-		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which reported nothing of it", r.ID, h.Name),
-			fmt.Sprintf("there: stint logs %s", r.ID))
+		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which reported nothing of it", r.ID, h.Name), there)
 	case err != nil:
 		return err
 	}
@@ -147,49 +146,6 @@ func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Ho
 	p.last.most = p.first()
 	_, err = io.WriteString(p.text, tail.Text)
 	return err
-}
-
-// askThere has the machine of a run print its log.
-func (p *logPrinter) askThere(ctx context.Context, r fleet.Run, h fleet.Host) error {
-	const place = "{host}"
-	words := []string{"stint", "logs", string(r.ID)}
-	for _, f := range []struct {
-		given bool
-		word  string
-	}{{p.json, "--json"}, {p.options.follow, "--follow"}, {p.options.raw, "--raw"}} {
-		if f.given {
-			words = append(words, f.word)
-		}
-	}
-	if n := p.options.lines; n != nil && *n < math.MaxInt {
-		words = append(words, "--number="+strconv.Itoa(*n))
-	} else if n != nil {
-		words = append(words, "--number=all")
-	}
-	line := strings.Join(words, " ")
-	argv := slices.Clone(p.fleet.Config.SSH)
-	switch {
-	case len(argv) == 0:
-		return fleet.WithHint(usage(fmt.Errorf("run %s: all of its log is on machine %s, and nothing says how to ask that", r.ID, h.Name)),
-			fmt.Sprintf(`there: %s; or write ssh = ["ssh", "{host}"] into [hosts] of %s`, line, p.fleet.Config.Path))
-	case strings.HasPrefix(h.Name, "-"):
-		return usage(fmt.Errorf("machine %q: a command would take this name for an option", h.Name))
-	case h.Workspace != "":
-		line = "cd " + fleet.ShellWord(h.Workspace) + " && exec " + line
-	}
-	for i := range argv {
-		argv[i] = strings.ReplaceAll(argv[i], place, h.Name)
-	}
-	if err := p.fleet.Config.Trust.Check(p.fleet.Config.SSH, p.fleet.Config.Workspace); err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, argv[0], append(argv[1:], line)...) //nolint:gosec // a person says in stint.toml what runs
-	cmd.Dir, cmd.Stdout, cmd.Stderr = p.fleet.Config.Workspace, p.Stdout, p.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("logs of run %s, asked of machine %s by %s: %w", r.ID, h.Name, argv[0], err)
-	}
-	return nil
 }
 
 // unlessInterrupted is the error of a command that goes on until it is interrupted: the work

@@ -37,7 +37,6 @@ type Config struct {
 	Store       Store
 	Credentials []string // files that all units load, as NAME:PATH
 	Host        Host
-	SSH         []string // runs a line of a shell on another machine; empty: nothing does
 	Fanout      Fanout
 	Tasks       Tasks
 	Lessons     Lessons

@@ -50,11 +50,6 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			tomlfile.Required("write [category.code]")),
 		tomlfile.Group("fanout", `What a fire may start.`, append([]tomlfile.Key{workers, slots}, c.fanoutKeys()...)),
 		c.hostSections(state, workers, slots),
-		tomlfile.Group("hosts", `How one machine of the fleet gets at another.`, []tomlfile.Key{
-			tomlfile.Of("ssh", &c.SSH, nil, tomlfile.Command(0),
-				`A command that runs a line of a shell, its last argument, on another machine, for "stint logs" of a run
-				there: ["ssh", "{host}"], where {host} stands for the machine's name. Left out, there is none.`),
-		}),
 		tomlfile.Family("pool", &c.Pools, c.pools(),
 			`The categories of a pool are started by fires of their own, "stint fanout --pool NAME", for which
 			"stint init --systemd" installs a timer. Plain fires start the pool "autonomous".`),

@@ -389,7 +389,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, credentials, fanout, fleet, host, hosts, lessons, notice, pool, price, record, review, runs, selector, state, store, tasks, workspace, worktrees"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, credentials, fanout, fleet, host, lessons, notice, pool, price, record, review, runs, selector, state, store, tasks, workspace, worktrees"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
