@@ -104,7 +104,6 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 	find("review.feedback", c.Review.Feedback, passed(c.Review.PassEnvironment, unit))
 	find("notice.command", c.Notice.Command, passed(c.Notice.PassEnvironment, unit))
 	find("selector.command", c.Selector.Command, passed(c.Selector.PassEnvironment, unit))
-	find("tasks.resolve_url", c.Tasks.ResolveURL, passed(c.Tasks.PassEnvironment, unit))
 	return list
 }
 

@@ -216,7 +216,6 @@ func taskFolder(c *config.Config) task.Sources {
 			},
 			Cache: task.Cache{Path: filepath.Join(c.State, task.CacheFile)},
 		},
-		Resolver: task.Resolver{Command: operators(c, c.Tasks.ResolveURL, c.Tasks.PassEnvironment, resolveTimeout)},
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
 		source := c.Tasks.Sources[name]
@@ -237,9 +236,6 @@ func (a *app) rememberedTasks(c *config.Config, how access) task.Sources {
 	s.Cache.Writes, s.Cache.Now = how == writing, a.Now
 	return s
 }
-
-// resolveTimeout is for one question about one URL.
-const resolveTimeout = 20 * time.Second
 
 // echo is standard error if that is the journal: there, what agents print is shown as
 // well. A person at a terminal has the log.

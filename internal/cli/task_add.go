@@ -41,7 +41,7 @@ func newTaskAdd(a *app) *cobra.Command {
 	f.StringVar(&o.DoneWhen, "done-when", "", "when it counts as done: a line of `TEXT`")
 	f.StringVar(&o.Wait, "wait", "", "not before this `DATE`, YYYY-MM-DD")
 	f.StringArrayVar(&o.Tags, "tag", nil, "a `TAG`; may be given more than once")
-	f.StringArrayVar(&o.Requires, "requires", nil, "a `TASK` or URL that must be settled first; may be given more than once")
+	f.StringArrayVar(&o.Requires, "requires", nil, "a `TASK` that must be settled first; may be given more than once")
 	addDryRun(cmd, &dryRun)
 	return cmd
 }
@@ -88,9 +88,6 @@ func (a *app) addTask(ctx context.Context, c *config.Config, q door.Request) (do
 
 // checkRequired refuses what a new task could only wait for in vain: a task that there is not.
 func (a *app) checkRequired(ctx context.Context, c *config.Config, required string) error {
-	if strings.Contains(required, "://") {
-		return nil
-	}
 	if c.Tasks.Format == fleet.FormatBacklog {
 		required = strings.ToLower(required) // BACK-7 is of the file back-7
 	}

@@ -1,5 +1,5 @@
 // Package command runs a configured program to its end and hands back what it
-// printed: an external selector, a task source, a resolver of URLs. No shell sees
+// printed: an external selector, a task source. No shell sees
 // its arguments, and it gets the environment it is given and no more.
 //
 // A command has a process group of its own, of which nothing is left when

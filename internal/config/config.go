@@ -81,7 +81,6 @@ type Tasks struct {
 	After           string                     // the state of a task of which a productive session said nothing, or [KeepState]
 	RaiseAfter      time.Duration              // a task that has waited so long counts as one class of priority higher; 0: never
 	MostSessions    int                        // a task that took more and is still open is reported; 0: none is
-	ResolveURL      []string                   // says whether a required URL, which is added to it, is settled; empty: none is
 	PassEnvironment []string                   // handed on to these commands from the environment of stint
 }
 

@@ -74,11 +74,8 @@ func (c *Config) taskKeys() []tomlfile.Key {
 			`A waiting task gains one class of priority for each such time; "0s" is never.`),
 		tomlfile.Of("most_sessions", &t.MostSessions, 8, tomlfile.Whole(0, 1000), // a day's work of sessions of 50 minutes
 			`An open task on which more sessions than this have worked is reported; 0 is never.`),
-		tomlfile.Of("resolve_url", &t.ResolveURL, nil, tomlfile.Command(0),
-			`A command that says whether a URL that a task requires is settled: it is added as the last argument;
-			exit status 0 is settled, 1 open. Without one, such a task waits.`),
 		tomlfile.Of("pass_environment", &t.PassEnvironment, commonEnvironment(), tomlfile.List(0, variable()),
-			`Variables to hand on to resolve_url and to the commands of sources; they get no others.`),
+			`Variables to hand on to the commands of sources; they get no others.`),
 		tomlfile.Family("source", &t.Sources, tomlfile.Each[TaskSource]{
 			Name:  tomlfile.PlainName("a source's name", "[tasks.source.beads]"),
 			Start: func(*tomlfile.Table) TaskSource { return defaultTaskSource() },

@@ -17,7 +17,6 @@ import (
 
 const sources = least + `
 [tasks]
-resolve_url = ["gh-is-closed", ""]
 pass_environment = ["PATH", "GH_TOKEN"]
 after = "done"
 [tasks.source.beads]
@@ -36,7 +35,6 @@ priorities = { P0 = "urgent" }
 func TestTaskSources(t *testing.T) {
 	t.Parallel()
 	tasks := load(t, sources).Tasks
-	must.Equal(t, "resolve_url", tasks.ResolveURL, []string{"gh-is-closed", ""})
 	must.Equal(t, "pass_environment", tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"})
 	if tasks.After != "done" {
 		t.Errorf("after: got %q", tasks.After)
@@ -87,7 +85,6 @@ func TestTaskSourceFaults(t *testing.T) {
 		"variable":         {"[tasks]\npass_environment = ['STINT_X']", "are reserved"},
 		"after":            {"[tasks]\nafter = 'later'", `"active" or "todo"`},
 		"call":             {"[tasks.source.x]\ncommand = ['x']\ndone = ['']", "want a program"},
-		"resolver":         {"[tasks]\nresolve_url = ['']", "want a program"},
 		"no table":         {"[tasks]\nsource = 'bd'", "want a table"},
 	} {
 		t.Run(name, func(t *testing.T) {

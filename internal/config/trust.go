@@ -54,7 +54,7 @@ func (c Category) Commands() [][]string {
 
 // Commands are all commands of the file, and the files that it has read.
 func (c *Config) Commands() [][]string {
-	list := [][]string{c.Selector.Command, c.Notice.Command, c.Tasks.ResolveURL, c.Review.Check, c.Review.Publish, c.Review.Outcome, c.Review.Feedback}
+	list := [][]string{c.Selector.Command, c.Notice.Command, c.Review.Check, c.Review.Publish, c.Review.Outcome, c.Review.Feedback}
 	for _, s := range c.Tasks.Sources {
 		list = append(list, s.Command, s.Start, s.Done, s.Release)
 	}

@@ -97,7 +97,6 @@ func (e *Engine) guarded() (list []string) {
 	}
 	add(c.Selector.Command...)
 	add(c.Notice.Command...)
-	add(c.Tasks.ResolveURL...)
 	add(c.Review.Publish...)
 	add(c.Review.Outcome...)
 	for _, s := range c.Tasks.Sources {

@@ -150,7 +150,6 @@ type TaskProblem struct {
 	Path   string
 	Line   int // 0 when the file as a whole is meant
 	Reason string
-	Kept   bool   // no task is left out because of it
 	Task   TaskID // that the file would be, by its name; empty: it has none
 
 	// Source is set where a whole source of tasks failed: which one.

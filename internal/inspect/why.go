@@ -162,7 +162,7 @@ func taskOf(v survey.View, id fleet.TaskID) *fleet.Task {
 // problem says why a task that has a file is none, or "".
 func problem(v survey.View, id fleet.TaskID) string {
 	for _, p := range v.Problems {
-		if !p.Kept && p.Task == id {
+		if p.Task == id {
 			return p.String()
 		}
 	}

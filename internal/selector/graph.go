@@ -186,7 +186,7 @@ func (g graph) open(need string) (open bool, reason string) {
 	other := g.tasks[need]
 	switch {
 	case other == nil && strings.Contains(need, "://"):
-		return true, fmt.Sprintf("requires %s, which is not settled", need)
+		return true, fmt.Sprintf("requires %s: remove the URL once it is settled", need)
 	case other == nil:
 		return true, fmt.Sprintf("requires %q, which does not exist", need)
 	case other.State.Settled():

@@ -72,7 +72,7 @@ func TestAllTaskObstacles(t *testing.T) {
 			{Kind: fleet.HinderedByDate, Reason: "waits until 2026-06-28", Until: day},
 			{Kind: fleet.HinderedByNeed, Reason: `requires "gone", which does not exist`, On: "gone"},
 			{Kind: fleet.HinderedByNeed, Reason: `requires "open", which is todo`, On: "open"},
-			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1: remove the URL once it is settled", On: "https://x.org/1"},
 			{Kind: fleet.HinderedByEmpty, Reason: "rests for 2 more fires of its pool: its last 2 sessions brought nothing"},
 		}},
 		{2, nil},

@@ -65,7 +65,7 @@ func TestObstacles(t *testing.T) {
 		{"wait is now", []fleet.Task{testTask("a", func(t *fleet.Task) { t.Wait = noon() })}, ""},
 		{"wait is over", []fleet.Task{testTask("a", func(t *fleet.Task) { t.Wait = noon().Add(-time.Hour) })}, ""},
 		{"missing", []fleet.Task{testTask("a", requires("b"))}, `requires "b", which does not exist`},
-		{"address", []fleet.Task{testTask("a", requires("https://x.org/1"))}, "requires https://x.org/1, which is not settled"},
+		{"address", []fleet.Task{testTask("a", requires("https://x.org/1"))}, "requires https://x.org/1: remove the URL once it is settled"},
 		{"done", []fleet.Task{testTask("a", requires("b")), testTask("b", inState(fleet.StateDone))}, ""},
 		{"cancelled", []fleet.Task{testTask("a", requires("b")), testTask("b", inState(fleet.StateCancelled))}, ""},
 		{"open", []fleet.Task{testTask("a", requires("b")), testTask("b")}, `requires "b", which is todo`},

@@ -121,8 +121,6 @@ func (f *Fleet) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProble
 	f.warned = true
 	for _, p := range problems {
 		switch {
-		case p.Kept:
-			f.Log.WarnContext(ctx, "required URL not resolved", slog.String("reason", p.String()))
 		case p.Source != "":
 			f.Log.WarnContext(ctx, "task source failed", slog.String("reason", p.String()))
 		default:

@@ -208,7 +208,7 @@ func (r reader) paths() (list []string) {
 func (r reader) required() []string {
 	var list []string
 	for _, need := range r.Links(r.names(fleet.FieldRequires)...) {
-		if r.Name == fleet.FormatBacklog && !isURL(need) {
+		if r.Name == fleet.FormatBacklog && !strings.Contains(need, "://") {
 			need = strings.ToLower(need) // as [Format.id] has it
 		}
 		if !slices.Contains(list, need) {

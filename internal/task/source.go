@@ -39,14 +39,11 @@ func (s Source) list(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem) {
 type Sources struct {
 	Folder
 	Commands []Source
-	Resolver Resolver
 }
 
 // List reads every task, sorted by id, and says what could not be read. A command's error is a
 // problem and stops nothing. The folder may be missing, with [fleet.ErrNotFound], only where
 // there is no command.
-//
-// Required URLs that the resolver settles are not in the tasks' Requires.
 func (s Sources) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	tasks, problems, err := s.Folder.List(ctx)
 	if len(s.Commands) > 0 && errors.Is(err, fleet.ErrNotFound) {
@@ -60,11 +57,10 @@ func (s Sources) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, e
 		tasks, problems = append(tasks, more...), append(problems, wrong...)
 		slices.SortFunc(tasks, func(a, b fleet.Task) int { return cmp.Compare(a.ID, b.ID) })
 	}
-	open := s.Resolver.settle(ctx, tasks)
 	if err := ctx.Err(); err != nil {
 		return nil, nil, fmt.Errorf("list tasks: %w", err)
 	}
-	return tasks, append(problems, open...), nil
+	return tasks, problems, nil
 }
 
 // listCommands runs the commands at once and joins what they print, except for ids that

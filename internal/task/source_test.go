@@ -3,7 +3,6 @@ package task_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -124,78 +123,5 @@ func TestSourcesGet(t *testing.T) {
 	}
 	if _, err := s.Get(t.Context(), "a/b"); !errors.Is(err, fleet.ErrUsage) {
 		t.Errorf("got %v, want ErrUsage", err)
-	}
-}
-
-func TestSourcesResolveURLs(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t, map[string]string{
-		"a.md":    "---\nrequires: [https://x/done, https://x/open, b]\n---\n",
-		"b.md":    "---\nrequires: [https://x/done]\n---\n",
-		"c.md":    "---\nrequires: [https://x/odd, --help://x, '://', git+ssh://x/done]\n---\n",
-		"done.md": "---\nstate: done\nrequires: [https://x/never]\n---\n",
-	})
-	s := task.Sources{
-		Folder:   f,
-		Commands: []task.Source{printing(f, "one", `echo '{"id":"n","requires":["https://x/done", 4]}'`)},
-		Resolver: task.Resolver{Command: script(f, `echo "$#" "$1" >>asked; case $1 in */done) exit 0;; */open) exit 1;; esac; echo "$1: no" >&2; exit 2`)},
-	}
-	want := []string{
-		"a code https://x/open b", "b code", "c code https://x/odd --help://x ://", "done code https://x/never", "n code one-4",
-		"https://x/odd: counts as open: run NAME https://x/odd: exit status 2: https://x/odd: no",
-	}
-	got := listed(t, s)
-	for i := range got {
-		if at := strings.Index(got[i], "run sh"); at >= 0 {
-			got[i] = got[i][:at] + "run NAME https://x/odd: exit" + got[i][strings.Index(got[i], " status 2"):]
-		}
-	}
-	must.Equal(t, "tasks and problems", got, want)
-	asked := strings.Split(strings.TrimSpace(readFile(t, filepath.Join(f.Dir, "asked"))), "\n")
-	if len(asked) != 4 {
-		t.Errorf("asked %q, want each URL once", asked)
-	}
-}
-
-// TestSourcesResolveHangs has a resolver that never answers: that is one problem.
-func TestSourcesResolveHangs(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t, map[string]string{
-		"a.md": "---\nrequires: [https://x/1, https://x/2, https://x/odd]\n---\n",
-		"b.md": "---\nrequires: [https://x/3]\n---\n",
-	})
-	hanging := script(f, `case $1 in */odd) exit 2;; esac; exec sleep 60`)
-	hanging.Timeout = 3 * time.Second
-	_, problems, err := task.Sources{Folder: f, Resolver: task.Resolver{Command: hanging}}.List(t.Context())
-	must.Do(t, err)
-	if len(problems) != 2 {
-		t.Fatalf("got problems %q, want one for all that hang and one for the odd one", problems)
-	}
-	late, odd := problems[0], problems[1]
-	if late.Path != "https://x/1" || !late.Kept || !strings.HasSuffix(late.Reason, "time-out after 3s (and so 3 URLs in all)") {
-		t.Errorf("got %q, want a time-out of three URLs", late)
-	}
-	if odd.Path != "https://x/odd" || !odd.Kept || strings.Contains(odd.Reason, "time-out") {
-		t.Errorf("got %q, want the end of the odd one", odd)
-	}
-}
-
-func TestSourcesResolveAFewAtOnce(t *testing.T) {
-	t.Parallel()
-	f := newFolder(t, nil)
-	for i := range 30 {
-		writeFile(t, filepath.Join(f.Dir, fmt.Sprintf("t%02d.md", i)), fmt.Sprintf("---\nrequires: https://x/%d\n---\n", i))
-	}
-	// Each that finds four others at work says so.
-	s := task.Sources{Folder: f, Resolver: task.Resolver{
-		Command: script(f, `mkdir "w$$" && set -- w*; [ $# -le 4 ] || echo >crowded; rmdir "w$$"`),
-	}}
-	for _, line := range listed(t, s) {
-		if strings.Contains(line, "https") {
-			t.Errorf("got %q, want every URL settled", line)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(f.Dir, "crowded")); err == nil {
-		t.Error("more than four were asked at once")
 	}
 }

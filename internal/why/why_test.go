@@ -256,7 +256,7 @@ func waitingTask() why.Task {
 			{Kind: fleet.HinderedByWaiting, Reason: "waiting for the review"},
 			{Kind: fleet.HinderedByDate, Reason: "waits until 2026-07-01", Until: noon().AddDate(0, 0, 5)},
 			{Kind: fleet.HinderedByNeed, Reason: `requires "b", which is todo`, On: "b"},
-			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1, which is not settled", On: "https://x.org/1"},
+			{Kind: fleet.HinderedByNeed, Reason: "requires https://x.org/1: remove the URL once it is settled", On: "https://x.org/1"},
 		},
 		Runs: []fleet.Run{{
 			ID: first, Category: "code", Task: "fix it", StartedAt: ago(time.Hour), EndedAt: ago(time.Hour),
