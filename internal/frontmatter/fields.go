@@ -122,54 +122,6 @@ func flatten(line *strings.Builder, at *yaml.Node, left *int) {
 	}
 }
 
-// Links is [Fields.List] where an element may be written as a link of a wiki,
-// [[id]] or [[id|text]]. Without quotes YAML takes that for a list in a list.
-func (f Fields) Links(names ...string) []string {
-	var list []string
-	seen := make(map[string]bool)
-	for _, name := range names {
-		for _, at := range elements(f.Field(name)) {
-			inner := unlisted(at)
-			s := f.scalar(inner, name, "a list of text")
-			if inner != at {
-				s = "[[" + s + "]]"
-			}
-			if s = linked(s); s != "" && !seen[s] {
-				seen[s] = true
-				list = append(list, s)
-			}
-		}
-	}
-	return list
-}
-
-// unlisted is the only scalar of lists of one element, at most as deep as a link is.
-func unlisted(at *yaml.Node) *yaml.Node {
-	inner := at
-	for range 2 {
-		if n := resolve(inner); n.Kind == yaml.SequenceNode && n.Style&yaml.FlowStyle != 0 && len(n.Content) == 1 {
-			inner = n.Content[0]
-		}
-	}
-	if resolve(inner).Kind == yaml.ScalarNode {
-		return inner
-	}
-	return at
-}
-
-// linked is the file that a link leads to, without its folder, the heading within and the
-// link's text; or the text itself, which is no link.
-func linked(text string) string {
-	inner, opened := strings.CutPrefix(strings.TrimSpace(text), "[[")
-	inner, closed := strings.CutSuffix(inner, "]]")
-	if !opened || !closed {
-		return text
-	}
-	inner, _, _ = strings.Cut(inner, "|")
-	inner, _, _ = strings.Cut(inner, "#")
-	return strings.TrimSpace(inner[strings.LastIndex(inner, "/")+1:])
-}
-
 // Element is one text of a list, and where it is written.
 type Element struct {
 	Text string

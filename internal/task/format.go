@@ -207,7 +207,7 @@ func (r reader) paths() (list []string) {
 // required are the tasks that must be settled first.
 func (r reader) required() []string {
 	var list []string
-	for _, need := range r.Links(r.names(fleet.FieldRequires)...) {
+	for _, need := range r.List(r.names(fleet.FieldRequires)...) {
 		if r.Name == fleet.FormatBacklog && !strings.Contains(need, "://") {
 			need = strings.ToLower(need) // as [Format.id] has it
 		}
