@@ -95,9 +95,9 @@ DEST     = $(DESTDIR)$(PREFIX)
 install: $(if $(STINT),,build) ## install program, manual pages and completions into $(PREFIX), by default ~/.local
 	install -D -m 0755 '$(PROGRAM)' '$(DEST)/bin/stint'
 	'$(PROGRAM)' man '$(DEST)/share/man'
-	install -D -m 0644 internal/cli/completions/stint.bash '$(DEST)/share/bash-completion/completions/stint'
-	install -D -m 0644 internal/cli/completions/stint.zsh '$(DEST)/share/zsh/site-functions/_stint'
-	install -D -m 0644 internal/cli/completions/stint.fish '$(DEST)/share/fish/vendor_completions.d/stint.fish'
+	'$(PROGRAM)' completion bash | install -D -m 0644 /dev/stdin '$(DEST)/share/bash-completion/completions/stint'
+	'$(PROGRAM)' completion zsh | install -D -m 0644 /dev/stdin '$(DEST)/share/zsh/site-functions/_stint'
+	'$(PROGRAM)' completion fish | install -D -m 0644 /dev/stdin '$(DEST)/share/fish/vendor_completions.d/stint.fish'
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'not in your PATH yet: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
 uninstall: ## remove what install has put into $(PREFIX)

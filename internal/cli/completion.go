@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"embed"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,15 +18,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/wire"
 )
-
-// The scripts are our own: cobra's let the shell evaluate what was typed, commands in it
-// and all, and put names that bash has several of onto the command line unquoted, so that
-// a task called $(reboot) would be run by the next press of the key.
-//
-//go:embed completions
-var completionScripts embed.FS
 
 const (
 	// completionTime is how long a person waits for names: a busy store is done without.
@@ -41,36 +32,30 @@ const (
 )
 
 func newCompletion(a *app) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "completion",
+	return &cobra.Command{
+		Use:   "completion bash|zsh|fish",
 		Short: "Print the completion script for a shell",
 		Long: `Print the script that completes commands, flags, and the names of tasks, categories,
-runs, fires, agents, pools and holders in bash, zsh or fish. "make install" installs the
-scripts. To try one in a running shell:
+runs, fires, agents, pools and holders. "make install" and the packages install the scripts.
+That of bash needs the package bash-completion. To try one in a running shell:
 
   source <(stint completion bash)
   source <(stint completion zsh)      # after compinit
   stint completion fish | source`,
+		Args:      cobra.ExactArgs(1),
+		ValidArgs: []string{"bash", "zsh", "fish"},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch args[0] {
+			case "bash":
+				return cmd.Root().GenBashCompletionV2(a.Stdout, true)
+			case "zsh":
+				return cmd.Root().GenZshCompletion(a.Stdout)
+			case "fish":
+				return cmd.Root().GenFishCompletion(a.Stdout, true)
+			}
+			return usage(fmt.Errorf("there is no completion for %q, only for bash, zsh and fish", args[0]))
+		},
 	}
-	for _, shell := range []string{"bash", "fish", "zsh"} {
-		cmd.AddCommand(&cobra.Command{
-			Use:   shell,
-			Short: "Print the script for " + shell,
-			Args:  cobra.NoArgs,
-			RunE: func(*cobra.Command, []string) error {
-				script, err := completionScripts.ReadFile("completions/stint." + shell)
-				if err != nil {
-					return err
-				}
-				if a.asObject(wire.NewCompletion(shell, string(script))) {
-					return nil
-				}
-				_, _ = a.Stdout.Write(script) // an output that fails says so at the end
-				return nil
-			},
-		})
-	}
-	return cmd
 }
 
 // candidate is a name that a shell may offer, and what it says of it.
@@ -350,8 +335,7 @@ func (a *app) completeStore(cmd *cobra.Command, typed string, list func(context.
 	})
 }
 
-// offer is what of a list begins as typed and can stand on a command line, each name
-// once.
+// offer is what of a list begins as typed and can stand on a command line as it is, each name once.
 func offer(list []candidate, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var names []cobra.Completion
 	seen := map[string]bool{}
@@ -372,11 +356,13 @@ func offer(list []candidate, typed string) ([]cobra.Completion, cobra.ShellCompD
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// typeable reports whether a name can be shown and put onto a command line as it is: all
-// of it can be seen, and it cannot be taken for a flag. Shells quote the rest.
+// typeable reports whether a name says nothing to a shell as it stands. cobra's script for bash puts what several names
+// have in common onto the command line unquoted, and the next press of the key has bash evaluate the line: a session
+// that calls a task $(reboot) must not have it run.
 func typeable(name string) bool {
-	return name != "" && name[0] != '-' && name == strings.TrimSpace(name) && utf8.ValidString(name) &&
-		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+,", r)
+	})
 }
 
 // shortened is a description in one line.

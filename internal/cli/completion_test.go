@@ -27,7 +27,7 @@ func TestArgumentKinds(t *testing.T) {
 	}
 }
 
-// TestOffer leaves out what cannot be shown or typed, and says no more of a name than
+// TestOffer leaves out what cannot be shown, and what says something to a shell, and says no more of a name than
 // fits beside it.
 func TestOffer(t *testing.T) {
 	t.Parallel()
@@ -35,7 +35,8 @@ func TestOffer(t *testing.T) {
 		{"fix", "one\nline\x1b[2J " + strings.Repeat("é", aboutRunes)},
 		{"fix", "twice"},
 		{"other", ""},
-		{"fix it's $(a) `b` \"c\" \\ ;", ""},
+		{"fix it", ""}, {"fix$(a)", ""}, {"fix`a`", ""}, {"fix\\a", ""}, {"fix'", ""}, {`fix"`, ""}, {"fix;a", ""}, {"fix!a", ""},
+		{"fix*", ""}, {"fix{a}", ""}, {"fix|a", ""}, {"fix&", ""}, {"fix<a", ""}, {"fix#", ""}, {"fix~", ""}, {"fix=~", ""},
 		{"fix\ttab", ""},
 		{"fix\nline", ""},
 		{"fix\u202ebidi", ""},
@@ -44,11 +45,11 @@ func TestOffer(t *testing.T) {
 		{"fix ", ""},
 		{"fix\u00a0", ""},
 		{"fixé", ""},
+		{"fix-1.2:a@b", ""},
 	}
 	got, directive := offer(list, "fix")
 	want := []cobra.Completion{
-		"fix\tone line\ufffd[2J " + strings.Repeat("é", aboutRunes-len("one line?[2J ")-1) + "…",
-		"fix it's $(a) `b` \"c\" \\ ;", "fixé",
+		"fix\tone line\ufffd[2J " + strings.Repeat("é", aboutRunes-len("one line?[2J ")-1) + "…", "fixé", "fix-1.2:a@b",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)

@@ -40,18 +40,6 @@ type ManPage struct {
 // NewMan is manual pages as JSON.
 func NewMan(pages ...ManPage) Man { return Man{"stint/man@1", pages} }
 
-// Completion is stint/completion@1.
-type Completion struct {
-	Schema string `json:"schema"`
-	Shell  string `json:"shell"`
-	Script string `json:"script"`
-}
-
-// NewCompletion is a completion script as JSON.
-func NewCompletion(shell, script string) Completion {
-	return Completion{"stint/completion@1", shell, script}
-}
-
 // Metrics is stint/metrics@1.
 type Metrics struct {
 	Schema   string `json:"schema"`
