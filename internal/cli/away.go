@@ -17,6 +17,7 @@ import (
 type awayOptions struct {
 	until  time.Time
 	reason string
+	end    bool
 	dryRun bool
 }
 
@@ -25,29 +26,26 @@ func newReviewAway(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "away",
 		Short: "Say that nobody reviews for a while",
-		Long: `Say that nobody reviews for a while. Until then, or until "stint review back", [review]
+		Long: `Say that nobody reviews for a while. Until then, or until "stint review away --end", [review]
 away_limit says how much may wait for review, the age and the conflicts of what waits keep no
 work from starting, and no notice says that nobody reviews. Saying it again replaces it.`,
-		Example: `  stint review away --until 2026-12-28 --reason "holidays"`,
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.runAway(cmd.Context(), o) },
+		Example: `  stint review away --until 2026-12-28 --reason "holidays"
+  stint review away --end`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case o.end && (o.reason != "" || !o.until.IsZero()):
+				return usage(errors.New("--end: not with --until or --reason"))
+			case o.end:
+				return a.runBack(cmd.Context(), o.dryRun)
+			}
+			return a.runAway(cmd.Context(), o)
+		},
 	}
-	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `TIME`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with stint review back)")
+	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `TIME`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with --end)")
 	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `TEXT` for other people")
+	cmd.Flags().BoolVar(&o.end, "end", false, "somebody reviews again")
 	addDryRun(cmd, &o.dryRun)
-	return cmd
-}
-
-func newReviewBack(a *app) *cobra.Command {
-	dryRun := false
-	cmd := &cobra.Command{
-		Use:   "back",
-		Short: "Say that somebody reviews again",
-		Long:  `Say that somebody reviews again: it ends "stint review away".`,
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.runBack(cmd.Context(), dryRun) },
-	}
-	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
@@ -56,7 +54,7 @@ func (a *app) runAway(ctx context.Context, o awayOptions) error {
 	if !away.Until.IsZero() && !away.Until.After(a.Now()) {
 		return usage(fmt.Errorf("--until: %s is over", stamp(away.Until)))
 	}
-	until := `"stint review back"`
+	until := `"stint review away --end"`
 	if !away.Until.IsZero() {
 		until = stamp(away.Until)
 	}

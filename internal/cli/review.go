@@ -42,7 +42,7 @@ change, and work that was reverted is listed again. The list is read from git at
 	cmd.Flags().BoolVar(&all, "all", false, "list branches, too, that the target has")
 	cmd.AddCommand(
 		newReviewShow(a), newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
-		newReviewAway(a), newReviewBack(a),
+		newReviewAway(a),
 	)
 	return cmd
 }

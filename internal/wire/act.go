@@ -30,7 +30,7 @@ type Absence struct {
 	DryRun  bool    `json:"dry_run"`
 	Away    bool    `json:"away"`
 	Changed bool    `json:"changed"`
-	Until   *string `json:"until"` // null: until "stint review back"
+	Until   *string `json:"until"` // null: until "stint review away --end"
 	Reason  string  `json:"reason"`
 }
 

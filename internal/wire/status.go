@@ -74,7 +74,7 @@ type Closure struct {
 // Away is a reviewer's word that nobody reviews for a while.
 type Away struct {
 	Since  string  `json:"since"`
-	Until  *string `json:"until"` // null: until "stint review back"
+	Until  *string `json:"until"` // null: until "stint review away --end"
 	Reason string  `json:"reason"`
 }
 
