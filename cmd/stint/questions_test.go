@@ -145,11 +145,6 @@ func questions() []question {
 			"select id, 'hello' from runs where id = ':run'",
 		},
 		{
-			"what changed in the ranking?", "why --since 1h", 0, "",
-			[]string{"kind", "verdict"},
-			"select 'ranking', iif(count(*) > 1, 'changed', 'unchanged') from fires where inputs <> '{}'",
-		},
-		{
 			"stop everything", "stop --all", 0, "stopped",
 			[]string{"run", "outcome", "error"},
 			"select id, outcome, '' from runs where outcome = 'cancelled' and lane > 0 and agent = 'sleeper' order by id",

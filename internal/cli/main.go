@@ -170,7 +170,7 @@ func entries() []entry {
 		{name: "task", group: groupOther, make: newTask, statuses: map[string][]int{"done": {statusDenied}}},
 		{name: "audit", group: groupInspect, make: newAudit},
 		{name: "report", group: groupInspect, make: newReport},
-		{name: "why", group: groupInspect, make: newWhy, statuses: exits(statusNothing)},
+		{name: "why", group: groupInspect, make: newWhy},
 		{name: "serve", group: groupInspect, make: newServe},
 		{name: "metrics", group: groupInspect, make: newMetrics},
 		{name: "doctor", group: groupInspect, make: newDoctor},

@@ -17,10 +17,9 @@ import (
 
 func newWhy(a *app) *cobra.Command {
 	asked := map[why.Kind]*bool{}
-	var since spanValue
 	explain := false
 	cmd := &cobra.Command{
-		Use:   "why TASK|CATEGORY|FIRE|RUN | --since TIME",
+		Use:   "why TASK|CATEGORY|FIRE|RUN",
 		Short: "Explain a fire, run, category or task in sentences",
 		Long: `Explain in sentences, from the record and the present state:
 
@@ -37,31 +36,19 @@ For each obstacle it says what would have to change, with a command if there is 
 that several things have is taken for the first of fire, run, category and task; --fire,
 --run, --category and --task choose.
 
---since explains what changed in the ranking of all categories, or of one: it compares the
-inputs and results of the last fire with those of the last fire before that time.
-
 Nothing is written.`,
 		Example: `  stint why last
   stint why code
-  stint why --task code
-  stint why --since 1d`,
-		Args: cobra.MaximumNArgs(1),
+  stint why --task code`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			kind, err := onlyKind(asked)
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case since.given && kind != "":
-				return usage(fmt.Errorf("--since: not with --%s", kind))
-			case since.given:
-				return a.runWhyChanged(cmd.Context(), since, oneLine(args))
-			case len(args) == 0:
-				return usage(errors.New("want the name of a task, a category, a fire or a run, or --since"))
 			}
 			return a.runWhy(cmd.Context(), inspect.WhyQuestion{Name: args[0], Kind: kind, Detail: selector.Detail(explain || a.json)})
 		},
 	}
-	cmd.Flags().Var(&since, "since", "say what changed in the ranking in this time, such as 90m, 24h or 7d")
 	cmd.Flags().BoolVar(&explain, "explain", false, "say of a ranking what each score was computed from, too")
 	for _, kind := range why.Kinds() {
 		asked[kind] = cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
@@ -103,20 +90,6 @@ func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
 		for _, kind := range also {
 			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
 		}
-		return nil
-	})
-}
-
-func (a *app) runWhyChanged(ctx context.Context, since spanValue, name string) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		if err := knownCategory(e.Config, name); err != nil {
-			return err
-		}
-		answer, err := e.WhyChanged(ctx, since.before(a.Now()), fleet.Category(name))
-		if err != nil {
-			return err
-		}
-		a.say(wire.NewWhy(answer, nil), func(s screen.Style) []string { return screen.Why(answer, s) })
 		return nil
 	})
 }

@@ -104,7 +104,6 @@ func (m *moment) is(ctx context.Context, kind why.Kind, name string) (bool, erro
 		return known, nil
 	case why.OfTask:
 		return m.isTask(ctx, name)
-	case why.OfRanking: // which has no name
 	}
 	return false, nil
 }
@@ -233,7 +232,6 @@ func (m *moment) answer(ctx context.Context, kind why.Kind, name string) (why.An
 	case why.OfTask:
 		t, err := m.whyTask(ctx, fleet.TaskID(name))
 		return t.Answer(), err
-	case why.OfRanking: // which has no name
 	}
 	return why.Answer{}, fmt.Errorf("%s %q: %w", kind, name, fleet.ErrUsage)
 }

@@ -10,7 +10,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/replay"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/survey"
@@ -242,63 +241,4 @@ func withoutWaiting(hinders []selector.Obstacle, t fleet.Task, m fleet.TaskMemor
 	return slices.DeleteFunc(hinders, func(h selector.Obstacle) bool {
 		return h.Kind == fleet.HinderedByWaiting && t.WaitingFor == blank[0].WaitingFor
 	})
-}
-
-// WhyChanged compares the last fire of every pool with the one that was the last at a time,
-// or where there was none yet with the first since. Only is a category, or empty. Before the
-// first fire it wraps [fleet.ErrNothing].
-func (e *Explainer) WhyChanged(ctx context.Context, since time.Time, only fleet.Category) (why.Answer, error) {
-	c := why.Change{Now: e.Now(), Since: since, Only: only}
-	for _, pool := range e.Config.PoolNames() {
-		if only != "" && e.Config.Categories[only].Pool != pool || e.Store == nil {
-			continue
-		}
-		last, err := e.Store.LastFires(ctx, store.FireQuery{Pool: pool, Limit: 1})
-		if err != nil {
-			return why.Answer{}, err
-		}
-		if len(last) == 0 {
-			continue
-		}
-		then, err := e.fireAt(ctx, pool, since)
-		if err != nil {
-			return why.Answer{}, err
-		}
-		p := why.PoolChange{Pool: pool}
-		if p.Then, err = ranked(then); err != nil {
-			return why.Answer{}, err
-		}
-		if p.Last, err = ranked(last[0]); err != nil {
-			return why.Answer{}, err
-		}
-		c.Pools = append(c.Pools, p)
-	}
-	if len(c.Pools) == 0 {
-		return why.Answer{}, fleet.WithHint(fmt.Errorf("what changed in the ranking: %w: there has been no fire yet", fleet.ErrNothing), "stint fanout")
-	}
-	return c.Answer(), nil
-}
-
-// fireAt is the fire that was a pool's last at a time, or its first since.
-func (e *Explainer) fireAt(ctx context.Context, pool string, at time.Time) (f fleet.Fire, err error) {
-	before, err := e.Store.LastFires(ctx, store.FireQuery{Pool: pool, Until: at, Limit: 1})
-	if err != nil || len(before) > 0 {
-		return append(before, f)[0], err
-	}
-	since, err := e.Store.FiresSince(ctx, at)
-	for _, f := range since {
-		if f.Pool == pool {
-			return f, err
-		}
-	}
-	return f, err
-}
-
-func ranked(f fleet.Fire) (why.Ranked, error) {
-	in, err := replay.Read(f)
-	if err != nil {
-		return why.Ranked{}, fleet.WithHint(err, "ask for a shorter time: such a fire cannot be ranked again")
-	}
-	s := selector.Rank(in)
-	return why.Ranked{ID: f.ID, At: f.At, Selection: s, Odds: s.Odds(survey.Redraws)}, nil
 }
