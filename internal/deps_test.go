@@ -200,10 +200,6 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/bareclaim": {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
-		"scripts/crowd": {house: []string{
-			"internal/bandit", "internal/claim", "internal/fleet", "internal/plan", "internal/plot", "internal/selector", "internal/store", "internal/store/book",
-			"internal/testkit/pgtest", "internal/store/postgres", "internal/store/sqlite",
-		}},
 		"scripts/demofleet": {house: []string{"internal/testkit/pgtest"}},
 		"scripts/lab":       {house: []string{"internal/bandit", "internal/fleet", "internal/report", "scripts/lab/simulate"}},
 		"scripts/lab/simulate": {
