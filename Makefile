@@ -10,7 +10,8 @@ export GOTOOLCHAIN ?= auto
 # HTTP/2 is left out, too: the pages are served in the clear. scripts/dist has the same flags.
 STATIC := -tags sqlite_omit_load_extension,netgo,osusergo,nethttpomithttp2 \
 	-ldflags '-funcalign=16 -linkmode external -extldflags -static'
-build bench: export CGO_CFLAGS := -O2 -fno-asynchronous-unwind-tables
+OPTIMIZE := -O2 -fno-asynchronous-unwind-tables
+build bench: export CGO_CFLAGS := $(OPTIMIZE)
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo demo-hosts test test-agents test-trackers test-patroni test-arch test-dist dist race storm storm-hosts soak lint bench bench-selection install uninstall fmt tidy clean
@@ -91,10 +92,12 @@ bench-selection: ## play the published problems of choosing and those of real fl
 # A program that is built already is installed by make install STINT=FILE.
 PROGRAM := $(or $(STINT),bin/stint)
 DEST     = $(DESTDIR)$(PREFIX)
+# What writes the manual pages is compiled as the program was, of parts that are compiled already.
+MANPAGES = $(if $(STINT),$(GO) run,CGO_CFLAGS='$(OPTIMIZE)' $(GO) run -trimpath $(STATIC)) ./scripts/manpages
 
 install: $(if $(STINT),,build) ## install program, manual pages and completions into $(PREFIX), by default ~/.local
 	install -D -m 0755 '$(PROGRAM)' '$(DEST)/bin/stint'
-	'$(PROGRAM)' man '$(DEST)/share/man'
+	$(MANPAGES) '$(DEST)/share/man' "$$('$(PROGRAM)' --version)"
 	'$(PROGRAM)' completion bash | install -D -m 0644 /dev/stdin '$(DEST)/share/bash-completion/completions/stint'
 	'$(PROGRAM)' completion zsh | install -D -m 0644 /dev/stdin '$(DEST)/share/zsh/site-functions/_stint'
 	'$(PROGRAM)' completion fish | install -D -m 0644 /dev/stdin '$(DEST)/share/fish/vendor_completions.d/stint.fish'

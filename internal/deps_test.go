@@ -207,6 +207,10 @@ func rules() map[string]rule {
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},
+		"scripts/manpages": {
+			house:   []string{"internal/cli"},
+			foreign: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
+		},
 		"scripts/sbom":       {},
 		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // The exit statuses, for the operator and for systemd. The worker's units count 3,
@@ -41,9 +42,15 @@ func meaning(status int) string {
 	}[status]
 }
 
-// statusesOf are the statuses that a command exits with. A signal ends a brief command as it
+// Status is an exit status of a command.
+type Status struct {
+	Code    int
+	Meaning string
+}
+
+// Statuses are the statuses that a command exits with. A signal ends a brief command as it
 // ends any process.
-func statusesOf(c *cobra.Command) []int {
+func Statuses(c *cobra.Command) []Status {
 	list := []int{statusDone, statusFailed, statusUsage}
 	path := strings.Fields(c.CommandPath())
 	for _, e := range entries() {
@@ -54,7 +61,7 @@ func statusesOf(c *cobra.Command) []int {
 			}
 		}
 	}
-	return list
+	return plain.Each(list, func(code int) Status { return Status{code, meaning(code)} })
 }
 
 // exitStatus maps how a command ended to its exit status. Cause is why its context

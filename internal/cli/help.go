@@ -97,13 +97,13 @@ func printUsage(c *cobra.Command) error {
 	}
 	if !c.HasParent() {
 		fmt.Fprint(w, "\nHelp topics, as in \"stint help agents\":\n")
-		for _, topic := range topicsOf(c) {
+		for _, topic := range Topics(c) {
 			fmt.Fprintf(w, "  %-11s  %s\n", topic.Name(), topic.Short)
 		}
 	}
 	fmt.Fprint(w, "\nExit status:\n")
-	for _, status := range statusesOf(c) {
-		fmt.Fprintf(w, "  %-3d  %s\n", status, meaning(status))
+	for _, s := range Statuses(c) {
+		fmt.Fprintf(w, "  %-3d  %s\n", s.Code, s.Meaning)
 	}
 	return nil
 }

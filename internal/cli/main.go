@@ -190,10 +190,12 @@ func entries() []entry {
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},
-		{name: "man", group: groupOther, make: newMan, brief: true},
 		{name: "version", group: groupOther, make: newVersion, brief: true},
 	}
 }
+
+// Root is the root with all commands, for what describes them.
+func Root() *cobra.Command { return newRoot(&app{Surroundings: Process()}, nil) }
 
 // newRoot makes the root, and below it the command that args begin with. When they begin
 // with none, such as when they ask for help or a completion, it makes all of them, which

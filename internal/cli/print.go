@@ -89,9 +89,8 @@ func stamp(t time.Time) string { return screen.Stamp(t) }
 // printLine writes one object on a line of its own, as a log does.
 func printLine(w io.Writer, v any) { encode(w, v, "") }
 
-// release and released are the version and the day of a build that was made without the
-// repository's own stamp; scripts/dist fills them in.
-var release, released string //nolint:gochecknoglobals // the linker fills them in
+// release is the version of a build that was made without the repository's own stamp; scripts/dist fills it in.
+var release string //nolint:gochecknoglobals // the linker fills it in
 
 // version is the release's, or the module's version as the toolchain recorded it.
 func version() string {

@@ -100,11 +100,11 @@ func TestDocumentsNameWhatExists(t *testing.T) {
 			named[c.CommandPath()] = true
 		}
 	}
-	for _, c := range described(root) {
-		if c.Runnable() && !c.HasSubCommands() && !named[c.CommandPath()] {
+	eachCommand(root, func(c *cobra.Command) {
+		if c.Runnable() && c.IsAvailableCommand() && !c.HasSubCommands() && !named[c.CommandPath()] {
 			t.Errorf("neither a topic nor a document names %s", c.CommandPath())
 		}
-	}
+	})
 }
 
 // documents are the files that people read beside the help.

@@ -24,22 +24,6 @@ type Version struct {
 // NewVersion is a version as JSON.
 func NewVersion(version string) Version { return Version{"stint/version@1", version} }
 
-// Man is stint/man@1.
-type Man struct {
-	Schema string    `json:"schema"`
-	Pages  []ManPage `json:"pages"`
-}
-
-// ManPage is one manual page.
-type ManPage struct {
-	Name string `json:"name"`
-	Path string `json:"path,omitempty"` // where it was written
-	Text string `json:"text,omitempty"` // if it was not
-}
-
-// NewMan is manual pages as JSON.
-func NewMan(pages ...ManPage) Man { return Man{"stint/man@1", pages} }
-
 // Metrics is stint/metrics@1.
 type Metrics struct {
 	Schema   string `json:"schema"`

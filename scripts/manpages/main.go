@@ -1,86 +1,79 @@
-package cli
+// Command manpages writes the manual pages of stint, made of its help: those of all commands (man1/stint.1,
+// man1/stint-claim-take.1 and so on) and of the help topics (man5/stint-config.5, man7/stint-agents.7). "make install" and
+// scripts/dist run it.
+package main
 
 import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"stint/internal/cli"
 	"stint/internal/plain"
-	"stint/internal/wire"
 )
 
-func newMan(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "man [DIR]",
-		Short: "Print the manual page, or write those of all commands",
-		Long: `Print the manual page stint(1), made of the help, as man(1) reads it. With DIR, write
-the pages of all commands there (man1/stint.1, man1/stint-claim-take.1 and so on) and of
-the help topics (man5/stint-config.5, man7/stint-agents.7). "make install" does.`,
-		Example: `  stint man | man -l -
-  stint man ~/.local/share/man`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			return a.runMan(args)
-		},
+func main() {
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, `usage: manpages FOLDER "$(stint --version)"`)
+		os.Exit(2)
+	}
+	if err := write(os.Args[1], edition{os.Args[2], day(os.Getenv("SOURCE_DATE_EPOCH"))}); err != nil {
+		fmt.Fprintf(os.Stderr, "manpages: %v\n", err)
+		os.Exit(1)
 	}
 }
 
-func (a *app) runMan(args []string) error {
-	// A tree of its own: the one at hand has no command but this.
-	root := newRoot(&app{Surroundings: a.Surroundings}, nil)
-	if len(args) > 0 {
-		pages, err := writeManPages(root, args[0])
-		if err == nil && a.json {
-			printJSON(a.Stdout, wire.NewMan(pages...))
-		}
-		return err
+// edition is the program that the pages are about: its name and version, and the day of its source, which may be empty.
+type edition struct{ program, date string }
+
+// day is the date of a time in seconds since the epoch, as https://reproducible-builds.org/specs/source-date-epoch/ has
+// it, or "".
+func day(epoch string) string {
+	seconds, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil {
+		return ""
 	}
-	text := manPage(root, buildDate())
-	if a.asObject(wire.NewMan(wire.ManPage{Name: root.Name(), Text: text})) {
-		return nil
-	}
-	fmt.Fprint(a.Stdout, text)
-	return nil
+	return time.Unix(seconds, 0).UTC().Format(time.DateOnly)
 }
 
-// writeManPages writes the pages of a command and all below it, each whole or not at all.
-func writeManPages(c *cobra.Command, dir string) (pages []wire.ManPage, err error) {
-	for _, c := range described(c) {
+func write(folder string, e edition) error {
+	for _, c := range described(cli.Root()) {
 		section, text := manSection(c), manPage
 		if isTopic(c) {
 			text = topicPage
 		}
-		page := wire.ManPage{Name: manName(c), Path: filepath.Join(dir, "man"+section, manName(c)+"."+section)}
-		if err := os.MkdirAll(filepath.Dir(page.Path), 0o755); err != nil {
-			return nil, fmt.Errorf("write manual pages: %w", err)
+		path := filepath.Join(folder, "man"+section, manName(c)+"."+section)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
 		}
-		if err := renameio.WriteFile(page.Path, []byte(text(c, buildDate())), 0o644); err != nil {
-			return nil, fmt.Errorf("write manual page: %w", err)
+		if err := os.WriteFile(path, []byte(text(c, e)), 0o644); err != nil { //nolint:gosec // pages are for everybody
+			return err
 		}
-		pages = append(pages, page)
 	}
-	return pages, nil
+	return nil
 }
+
+// isTopic reports whether a command is a help topic.
+func isTopic(c *cobra.Command) bool { return c.HasParent() && c.IsAdditionalHelpTopicCommand() }
 
 // described are a command and those below it, except for what only explains the others.
 func described(c *cobra.Command) []*cobra.Command {
 	list := []*cobra.Command{c}
 	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
+		if sub.IsAvailableCommand() || sub.Hidden {
 			list = append(list, described(sub)...)
 		}
 	}
 	if !c.HasParent() {
-		list = append(list, topicsOf(c)...)
+		list = append(list, cli.Topics(c)...)
 	}
 	return list
 }
@@ -104,34 +97,13 @@ func manName(c *cobra.Command) string {
 	return strings.ReplaceAll(c.CommandPath(), " ", "-")
 }
 
-// buildDate is the day of the commit that the program was built of, so that the same
-// program always writes the same pages; empty where nobody recorded it.
-func buildDate() string {
-	if released != "" {
-		return released
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.time" {
-			day, _, _ := strings.Cut(s.Value, "T")
-			return day
-		}
-	}
-	return ""
-}
-
 // manPage is a command's help as a manual page. It is written here, in the few requests of
-// man(7) that it needs: cobra's generator reads help as Markdown, which it is not, and
-// brings a parser of Markdown that takes every start of stint 0.3 ms.
-func manPage(c *cobra.Command, date string) string {
+// man(7) that it needs: cobra's generator reads help as Markdown, which it is not.
+func manPage(c *cobra.Command, e edition) string {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
 	var p page
-	// The date as it is: formatters read it, and do not know an escaped one.
-	fmt.Fprintf(&p, ".TH \"%s\" \"1\" \"%s\" \"%s\" \"User Commands\"\n", roff(strings.ToUpper(manName(c))), date, roff("stint "+version()))
+	p.head(c, e, "User Commands")
 	p.request("SH", "NAME")
 	p.text(manName(c) + " - " + lowerFirst(c.Short))
 	p.request("SH", "SYNOPSIS")
@@ -150,8 +122,8 @@ func manPage(c *cobra.Command, date string) string {
 		p.literal(strings.Split(c.Example, "\n"))
 	}
 	p.request("SH", "EXIT STATUS")
-	for _, status := range statusesOf(c) {
-		p.item(`\fB`+strconv.Itoa(status)+`\fR`, meaning(status))
+	for _, s := range cli.Statuses(c) {
+		p.item(`\fB`+strconv.Itoa(s.Code)+`\fR`, s.Meaning)
 	}
 	p.seeAlso(c)
 	return p.String()
@@ -187,6 +159,11 @@ const (
 	// roffLine is how long a line of running text may be: diffs of pages are read, too.
 	roffLine = 79
 )
+
+// head begins a page. The date stands as it is: formatters read it, and do not know an escaped one.
+func (p *page) head(c *cobra.Command, e edition, manual string) {
+	fmt.Fprintf(p, ".TH \"%s\" \"%s\" \"%s\" \"%s\" \"%s\"\n", roff(strings.ToUpper(manName(c))), manSection(c), e.date, roff(e.program), manual)
+}
 
 // request writes a request with its arguments.
 func (p *page) request(name string, args ...string) {
@@ -308,7 +285,7 @@ func (p *page) seeAlso(c *cobra.Command) {
 		}
 	}
 	if !around.HasParent() {
-		for _, topic := range topicsOf(around) {
+		for _, topic := range cli.Topics(around) {
 			list = append(list, reference(topic))
 		}
 	}
@@ -322,4 +299,43 @@ func (p *page) seeAlso(c *cobra.Command) {
 // reference names the page of a command or a topic, in roff.
 func reference(c *cobra.Command) string {
 	return `\fB` + roff(manName(c)) + `\fR(` + manSection(c) + ")"
+}
+
+// topicPage is a help topic as a manual page.
+func topicPage(c *cobra.Command, e edition) string {
+	var p page
+	p.head(c, e, "stint")
+	p.request("SH", "NAME")
+	p.text(manName(c) + " - " + lowerFirst(c.Short))
+	p.request("SH", "DESCRIPTION")
+	p.markdown(c.Long)
+	p.request("SH", "SEE ALSO")
+	p.WriteString(reference(c.Root()) + "\n")
+	return p.String()
+}
+
+// markdown writes as much of Markdown as the topics use: headings, paragraphs, lists, and
+// tables and code as they are.
+func (p *page) markdown(text string) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		lines := strings.Split(strings.Trim(block, "\n"), "\n")
+		first := lines[0]
+		switch {
+		case strings.HasPrefix(first, "## "):
+			title := strings.TrimPrefix(first, "## ")
+			if !strings.ContainsAny(title, "[/") { // keys and schemas keep their case
+				title = strings.ToUpper(title)
+			}
+			p.request("SH", title)
+		case strings.HasPrefix(first, "|"), strings.HasPrefix(first, "    "):
+			p.literal(lines)
+		case strings.HasPrefix(first, "- "):
+			for item := range strings.SplitSeq(strings.TrimPrefix(block, "- "), "\n- ") {
+				p.item(`\(bu`, item)
+			}
+		default:
+			p.request("PP")
+			p.text(block)
+		}
+	}
 }
