@@ -190,7 +190,6 @@ func entries() []entry {
 		{name: "lessons", group: groupOther, make: newLessons},
 		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
 		{name: "completion", group: groupOther, make: newCompletion, brief: true},
-		{name: "version", group: groupOther, make: newVersion, brief: true},
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/wire"
@@ -102,18 +100,6 @@ func version() string {
 		return "(devel)"
 	}
 	return info.Main.Version
-}
-
-func newVersion(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			a.printVersion()
-			return nil
-		},
-	}
 }
 
 func (a *app) printVersion() { a.sayLine(wire.NewVersion(version()), "stint "+version()) }
