@@ -10,24 +10,15 @@ import (
 	"strconv"
 	"strings"
 
-	"stint/internal/fleet"
 	"stint/internal/plain"
 )
 
-// limit is a property that the kernel enforces through a file of the unit's cgroup,
+// limit is a property that the kernel enforces through a file of the unit's cgroup, of version 2,
 // if the file is there. The manager reports the property either way: where it was not
 // given the controller, what it reports is a wish.
 type limit struct {
 	property   string
 	controller string // "memory", whose files begin with "memory."
-	file       string
-	holds      func(text string, want uint64) bool
-	legacy     legacy // the same in a hierarchy of version 1
-}
-
-// legacy is zero where version 1 has no such limit.
-type legacy struct {
-	controller string
 	file       string
 	holds      func(text string, want uint64) bool
 }
@@ -36,15 +27,15 @@ type legacy struct {
 // which scheduler the disk has is not the unit's doing.
 func limits() []limit {
 	return []limit{
-		{"MemoryMin", "memory", "memory.min", nearly, legacy{}},
-		{"MemoryLow", "memory", "memory.low", nearly, legacy{}},
-		{"MemoryHigh", "memory", "memory.high", nearly, legacy{}},
-		{"MemoryMax", "memory", "memory.max", nearly, legacy{"memory", "memory.limit_in_bytes", nearly}},
-		{"MemorySwapMax", "memory", "memory.swap.max", nearly, legacy{}},
-		{"CPUQuota", "cpu", "cpu.max", quota, legacy{}},
-		{"CPUWeight", "cpu", "cpu.weight", exactly, legacy{"cpu", "cpu.shares", shares}},
-		{"IOWeight", "io", "io.weight", exactly, legacy{}},
-		{"TasksMax", "pids", "pids.max", exactly, legacy{"pids", "pids.max", exactly}},
+		{"MemoryMin", "memory", "memory.min", nearly},
+		{"MemoryLow", "memory", "memory.low", nearly},
+		{"MemoryHigh", "memory", "memory.high", nearly},
+		{"MemoryMax", "memory", "memory.max", nearly},
+		{"MemorySwapMax", "memory", "memory.swap.max", nearly},
+		{"CPUQuota", "cpu", "cpu.max", quota},
+		{"CPUWeight", "cpu", "cpu.weight", exactly},
+		{"IOWeight", "io", "io.weight", exactly},
+		{"TasksMax", "pids", "pids.max", exactly},
 	}
 }
 
@@ -57,13 +48,13 @@ func Unenforced(root fs.FS, process string, properties map[string]any) []string 
 	if len(wanted) == 0 {
 		return nil
 	}
-	place, err := locate(root, process)
+	dir, err := locate(root, process)
 	if err != nil {
 		return []string{fmt.Sprintf("%s: not known whether in force: %v", strings.Join(namesOf(wanted), ", "), err)}
 	}
 	var broken []string
 	for _, w := range wanted {
-		if why := place.breach(w); why != "" {
+		if why := breach(root, dir, w); why != "" {
 			broken = append(broken, w.property+" is not in force: "+why)
 		}
 	}
@@ -78,12 +69,9 @@ func Undelegated(root fs.FS, group string, properties map[string]any) []string {
 	if len(wanted) == 0 {
 		return nil
 	}
-	mounted, err := readMounts(root)
-	dir, found := "", false
-	if err == nil {
-		dir, found = mounted.unified.dir(group)
-	}
-	if !found {
+	mounted, err := readMount(root)
+	dir, found := mounted.dir(group)
+	if err != nil || !found {
 		return []string{fmt.Sprintf("%s cannot be enforced: the service manager has no cgroup of version 2 that can be seen from here",
 			strings.Join(namesOf(wanted), ", "))}
 	}
@@ -141,42 +129,26 @@ func namesOf(list []wanted) []string {
 	return plain.Each(list, func(w wanted) string { return w.property })
 }
 
-// breach says why a limit does not hold, or "".
-func (p place) breach(w wanted) string {
-	if dir, ok := p.legacy[w.legacy.controller]; ok && w.legacy.file != "" {
-		return p.compare(dir+"/"+w.legacy.file, w.amount, w.legacy.holds)
-	}
-	if p.unified == "" {
-		return "the process has no cgroup of version 2 that can be seen from here"
-	}
-	if given := controllers(p.root, p.unified); !slices.Contains(given, w.controller) {
+// breach says why a limit does not hold in a cgroup, or "".
+func breach(root fs.FS, dir string, w wanted) string {
+	if given := controllers(root, dir); !slices.Contains(given, w.controller) {
 		return fmt.Sprintf("its cgroup was not given the controller %s, %s", w.controller, besides(given))
 	}
-	file := p.unified + "/" + w.file
-	if w.property == "IOWeight" && !p.has(file) && p.has(p.unified+"/io.bfq.weight") {
+	text, err := fs.ReadFile(root, dir+"/"+w.file)
+	if _, bfq := fs.Stat(root, dir+"/io.bfq.weight"); w.property == "IOWeight" && errors.Is(err, fs.ErrNotExist) && bfq == nil {
 		return "" // The scale of this one changed between versions of systemd: that it is there must do.
 	}
-	return p.compare(file, w.amount, w.holds)
-}
-
-func (p place) compare(file string, want uint64, holds func(string, uint64) bool) string {
-	text, err := fs.ReadFile(p.root, file)
 	said := strings.TrimSpace(string(text))
 	switch {
 	case err != nil:
-		return fmt.Sprintf("its cgroup has no readable %s", path.Base(file))
-	case !holds(said, want):
-		return fmt.Sprintf("%s of its cgroup says %q, where %d was asked for", path.Base(file), said, want)
+		return fmt.Sprintf("its cgroup has no readable %s", w.file)
+	case !w.holds(said, w.amount):
+		return fmt.Sprintf("%s of its cgroup says %q, where %d was asked for", w.file, said, w.amount)
 	}
 	return ""
 }
 
-func (p place) has(file string) bool {
-	_, err := fs.Stat(p.root, file)
-	return err == nil
-}
-
-// controllers are those a cgroup of version 2 has.
+// controllers are those that a cgroup has.
 func controllers(root fs.FS, dir string) []string {
 	text, err := fs.ReadFile(root, dir+"/cgroup.controllers")
 	if err != nil {
@@ -221,56 +193,28 @@ func quota(text string, want uint64) bool {
 	return err == nil && every > 0 && math.Abs(n*1e6/every-float64(want)) <= rounding*float64(want)
 }
 
-// shares compares a weight, of which 100 is the default, with the shares of version 1,
-// of which 1024 are, and 2 the least.
-func shares(text string, want uint64) bool {
-	n, err := strconv.ParseUint(text, 10, 64)
-	return err == nil && n == max(2, want*1024/100)
-}
-
-// place is where in the cgroups a process is, as folders below root.
-type place struct {
-	root    fs.FS
-	unified string            // empty: there is none, or it cannot be seen from here
-	legacy  map[string]string // by controller of version 1
-}
-
-// locate finds the cgroups of a process. In a namespace of its own, or a container that
-// shows only part of the tree, a process may be where no path leads: then there is no
-// folder for it.
-func locate(root fs.FS, process string) (place, error) {
+// locate finds the folder, below root, of a process's cgroup. In a namespace of its own, or a container
+// that shows only part of the tree, a process may be where no path leads.
+func locate(root fs.FS, process string) (string, error) {
 	text, err := fs.ReadFile(root, "proc/"+process+"/cgroup")
 	if err != nil {
-		return place{}, fmt.Errorf("read its cgroup: %w", err)
+		return "", fmt.Errorf("read its cgroup: %w", err)
 	}
-	mounted, err := readMounts(root)
+	mounted, err := readMount(root)
 	if err != nil {
-		return place{}, err
+		return "", err
 	}
-	p := place{root: root, legacy: map[string]string{}}
 	for line := range strings.Lines(string(text)) {
-		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(fields) < 3 {
-			continue
-		}
-		if fields[1] == "" {
-			p.unified, _ = mounted.unified.dir(fields[2])
-			continue
-		}
-		for controller := range strings.SplitSeq(fields[1], ",") {
-			if dir, ok := mounted.legacy[controller].dir(fields[2]); ok && p.has(dir) {
-				p.legacy[controller] = dir
+		if group, unified := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); unified {
+			if dir, ok := mounted.dir(group); ok {
+				return dir, nil
 			}
 		}
 	}
-	if p.unified == "" && len(p.legacy) == 0 {
-		return place{}, fleet.WithHint(errors.New("none of its cgroups can be seen from here"),
-			"mount the cgroup tree: mount -t cgroup2 cgroup2 /sys/fs/cgroup")
-	}
-	return p, nil
+	return "", errors.New("it has no cgroup of version 2 that can be seen from here")
 }
 
-// mount shows part of a hierarchy of cgroups: all of it, if from is "/".
+// mount shows part of the tree of cgroups: all of it, if from is "/".
 type mount struct {
 	from string // the cgroup that is at the mount point
 	at   string // below root, without the leading slash; empty: not mounted
@@ -286,43 +230,25 @@ func (m mount) dir(group string) (string, bool) {
 	return path.Join(m.at, below), true
 }
 
-type mounts struct {
-	unified mount
-	legacy  map[string]mount // by controller of version 1
-}
-
-// readMounts finds the hierarchies. If one is mounted several times, the first mount that shows
-// all of it counts, else the first.
-func readMounts(root fs.FS) (mounts, error) {
+// readMount finds the tree. If it is mounted several times, the first mount that shows all of it
+// counts, else the first.
+func readMount(root fs.FS) (found mount, err error) {
 	text, err := fs.ReadFile(root, "proc/self/mountinfo")
 	if err != nil {
-		return mounts{}, fmt.Errorf("read the mounts: %w", err)
+		return mount{}, fmt.Errorf("read the mounts: %w", err)
 	}
-	found := mounts{legacy: map[string]mount{}}
 	for line := range strings.Lines(string(text)) {
 		before, after, _ := strings.Cut(line, " - ")
-		fields, kind := strings.Fields(before), strings.Fields(after)
-		if len(fields) < 5 || len(kind) < 3 {
+		fields := strings.Fields(before)
+		if len(fields) < 5 || !strings.HasPrefix(after, "cgroup2 ") {
 			continue
 		}
 		m := mount{from: unescape(fields[3]), at: strings.TrimPrefix(path.Clean(unescape(fields[4])), "/")}
-		switch kind[0] {
-		case "cgroup2":
-			found.unified = better(found.unified, m)
-		case "cgroup":
-			for option := range strings.SplitSeq(kind[2], ",") { // controllers among other options
-				found.legacy[option] = better(found.legacy[option], m)
-			}
+		if found.at == "" || found.from != "/" && m.from == "/" {
+			found = m
 		}
 	}
 	return found, nil
-}
-
-func better(old, other mount) mount {
-	if old.at == "" || old.from != "/" && other.from == "/" {
-		return other
-	}
-	return old
 }
 
 // unescape reads the octal escapes that mountinfo has for blanks and backslashes.

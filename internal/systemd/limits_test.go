@@ -52,16 +52,11 @@ func unified() map[string]string {
 func hybrid() map[string]string {
 	const at = "sys/fs/cgroup/"
 	return map[string]string{
-		"proc/self/cgroup": "8:pids:/u\n5:cpu,cpuacct:/u\n4:memory:/u\n1:name=systemd:/u\n0::/u\n",
-		"proc/self/mountinfo": "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw shared:9 - cgroup cgroup rw,cpu,cpuacct\n" +
-			"35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" +
-			"39 31 0:36 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n" +
+		"proc/self/cgroup": "4:memory:/u\n1:name=systemd:/u\n0::/u\n",
+		"proc/self/mountinfo": "35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n" +
 			"41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
 		at + "unified/u/cgroup.controllers":   "",
 		at + "memory/u/memory.limit_in_bytes": "4294967296\n",
-		at + "cpu,cpuacct/u/cpu.shares":       "512\n",
-		at + "pids/u/pids.max":                "500\n",
-		at + "pids/u/tasks":                   "1\n",
 	}
 }
 
@@ -76,7 +71,7 @@ func allLimits() map[string]any {
 func TestUnenforced(t *testing.T) {
 	t.Parallel()
 	oneLimit := map[string]any{"MemoryMax": "4G"}
-	const outside = "MemoryMax: not known whether in force: none of its cgroups can be seen from here"
+	const outside = "MemoryMax: not known whether in force: it has no cgroup of version 2 that can be seen from here"
 	for name, test := range map[string]struct {
 		machine    map[string]string
 		change     map[string]string // a file's text; "-": there is none
@@ -117,20 +112,8 @@ func TestUnenforced(t *testing.T) {
 				`TasksMax is not in force: pids.max of its cgroup says "", where 500 was asked for`,
 			},
 		},
-		"version 1": {hybrid(), nil, map[string]any{"MemoryMax": "4G", "CPUWeight": int64(50), "TasksMax": int64(500)}, nil},
-		"version 1 without": {
-			hybrid(), map[string]string{
-				"sys/fs/cgroup/memory/u/memory.limit_in_bytes": "9223372036854771712", "sys/fs/cgroup/pids/u/pids.max": "-",
-			}, map[string]any{"MemoryMax": "4G", "MemoryHigh": "3G", "IOWeight": int64(20), "TasksMax": int64(500)}, []string{
-				"MemoryHigh is not in force: its cgroup was not given the controller memory, nor any other",
-				`MemoryMax is not in force: memory.limit_in_bytes of its cgroup says "9223372036854771712", where 4294967296 was asked for`,
-				"IOWeight is not in force: its cgroup was not given the controller io, nor any other",
-				"TasksMax is not in force: its cgroup has no readable pids.max",
-			},
-		},
-		"version 1 only": {hybrid(), map[string]string{"proc/self/cgroup": "4:memory:/u\n"}, map[string]any{"MemoryMax": "4G", "MemoryHigh": "3G"}, []string{
-			"MemoryHigh is not in force: the process has no cgroup of version 2 that can be seen from here",
-		}},
+		"controllers of version 1": {hybrid(), nil, oneLimit, []string{"MemoryMax is not in force: its cgroup was not given the controller memory, nor any other"}},
+		"version 1 only":           {hybrid(), map[string]string{"proc/self/cgroup": "4:memory:/u\n"}, oneLimit, []string{outside}},
 		"namespace": {unified(), map[string]string{
 			"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cgroup.controllers": "memory", "sys/fs/cgroup/memory.max": "4294967296",
 		}, oneLimit, nil},
