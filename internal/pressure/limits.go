@@ -37,9 +37,9 @@ func (l Limits) Refuse(r Reading) string {
 	case l.MemoryAvailable > 0 && r.MemoryAvailable != nil && *r.MemoryAvailable < l.MemoryAvailable:
 		return fmt.Sprintf("memory: %s available%s, and %s must be left",
 			plain.Bytes(*r.MemoryAvailable), of(r.MemoryTotal), plain.Bytes(l.MemoryAvailable))
-	case l.MemoryPressure > 0 && r.Memory != nil && r.Memory.Some > l.MemoryPressure:
+	case l.MemoryPressure > 0 && r.MemoryPressure != nil && *r.MemoryPressure > l.MemoryPressure:
 		return fmt.Sprintf("memory pressure: %s %% of the last ten seconds were lost to waiting for it, above the limit of %s %%",
-			shortest(r.Memory.Some), shortest(l.MemoryPressure))
+			shortest(*r.MemoryPressure), shortest(l.MemoryPressure))
 	case l.Load > 0 && r.Load != nil && *r.Load > l.Load:
 		return fmt.Sprintf("load: %.2f for each processor, above the limit of %s", *r.Load, shortest(l.Load))
 	}

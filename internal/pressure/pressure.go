@@ -21,57 +21,39 @@ import (
 
 // Reading is what the machine says of itself at one moment. A nil figure is unknown.
 type Reading struct {
-	CPU             *Stall   `json:"cpu,omitempty"`
-	Memory          *Stall   `json:"memory,omitempty"`
-	IO              *Stall   `json:"io,omitempty"`
-	Load            *float64 `json:"load,omitempty"` // average over a minute, for each processor
-	MemoryAvailable *int64   `json:"memory_available,omitempty"`
-	MemoryTotal     *int64   `json:"memory_total,omitempty"`
-}
-
-// Stall is how much of the last ten seconds was lost to waiting for a resource, in
-// percent.
-type Stall struct {
-	Some float64 `json:"some"` // at least one task waited
-	Full float64 `json:"full"` // nobody did anything else; 0 where the kernel does not say
+	Load            *float64 // average over a minute, for each processor
+	MemoryPressure  *float64 // percent of the last ten seconds in which at least one task waited for memory
+	MemoryAvailable *int64   // bytes
+	MemoryTotal     *int64
 }
 
 // Read reads the machine's state in proc, which is /proc.
 func Read(proc fs.FS) Reading {
 	memory := memoryInfo(proc)
 	return Reading{
-		CPU:             stall(proc, "pressure/cpu"),
-		Memory:          stall(proc, "pressure/memory"),
-		IO:              stall(proc, "pressure/io"),
 		Load:            load(proc),
+		MemoryPressure:  memoryPressure(proc),
 		MemoryAvailable: memory["MemAvailable"],
 		MemoryTotal:     memory["MemTotal"],
 	}
 }
 
-// stall is nil when the kernel keeps no pressure stall information, which some do
+// memoryPressure is nil when the kernel keeps no pressure stall information, which some do
 // although the file is there.
-func stall(proc fs.FS, name string) *Stall {
-	text, err := fs.ReadFile(proc, name)
+func memoryPressure(proc fs.FS) *float64 {
+	text, err := fs.ReadFile(proc, "pressure/memory")
 	if err != nil {
 		return nil
 	}
-	shares := map[string]float64{}
 	for line := range strings.Lines(string(text)) {
-		words := strings.Fields(line)
-		if len(words) < 2 {
-			continue
-		}
-		value, _ := strings.CutPrefix(words[1], "avg10=")
-		if percent, ok := figure(value); ok && percent <= 100 {
-			shares[words[0]] = percent
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "some" {
+			value, _ := strings.CutPrefix(words[1], "avg10=")
+			if percent, ok := figure(value); ok && percent <= 100 {
+				return &percent
+			}
 		}
 	}
-	some, ok := shares["some"]
-	if !ok {
-		return nil
-	}
-	return &Stall{Some: some, Full: shares["full"]}
+	return nil
 }
 
 func load(proc fs.FS) *float64 {

@@ -24,16 +24,17 @@ func tree(files map[string]string) fstest.MapFS {
 
 func busy() map[string]string {
 	return map[string]string{
-		"pressure/cpu":    "some avg10=48.41 avg60=40.15 avg300=37.00 total=2897587288\n",
 		"pressure/memory": "some avg10=1.12 avg60=1.55 avg300=3.97 total=3\nfull avg10=0.02 avg60=0.36 avg300=0.68 total=1\n",
-		"pressure/io":     "some avg10=100.00 avg60=0.00 avg300=0.00 total=0\nfull avg10=99.5 avg60=0.00 avg300=0.00 total=0\n",
 		"loadavg":         "3.50 4.32 5.05 5/132 28444\n",
 		"stat":            "cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5" + strings.Repeat(" 0", 100_000) + "\nctxt 4\n",
 		"meminfo":         "MemTotal:       24684096 kB\nMemFree:  1 kB\nMemAvailable:   24128980 kB\nHugePages_Total:       0\n",
 	}
 }
 
-// said is a reading as JSON, in which nothing that is not known appears.
+// unknown is a reading of which no figure is known.
+const unknown = `{"Load":null,"MemoryPressure":null,"MemoryAvailable":null,"MemoryTotal":null}`
+
+// said is a reading as JSON.
 func said(t *testing.T, r pressure.Reading) string {
 	t.Helper()
 	text := must.Get(json.Marshal(r))(t)
@@ -47,19 +48,21 @@ func TestRead(t *testing.T) {
 		change map[string]string // a file's text; "-": there is none
 		want   string
 	}{
-		{"all", nil, `{"cpu":{"some":48.41,"full":0},"memory":{"some":1.12,"full":0.02},"io":{"some":100,"full":99.5},` +
-			`"load":1.75,"memory_available":24708075520,"memory_total":25276514304}`},
+		{"all", nil, `{"Load":1.75,"MemoryPressure":1.12,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`},
 		{
 			"no pressure",
-			map[string]string{"pressure/cpu": "-", "pressure/memory": "-", "pressure/io": "-"},
-			`{"load":1.75,"memory_available":24708075520,"memory_total":25276514304}`,
+			map[string]string{"pressure/memory": "-"},
+			`{"Load":1.75,"MemoryPressure":null,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`,
 		},
-		{"no processors", map[string]string{"pressure/cpu": "", "pressure/memory": "\n\n", "pressure/io": "full avg10=1\n", "stat": "-", "meminfo": "-"}, `{}`},
-		{"no load", map[string]string{"pressure/cpu": "some", "pressure/memory": "some avg60=3", "pressure/io": "-", "loadavg": "-", "meminfo": ""}, `{}`},
+		{"no processors", map[string]string{"pressure/memory": "\n\n", "stat": "-", "meminfo": "-"}, unknown},
+		{"no load", map[string]string{"pressure/memory": "some avg60=3", "loadavg": "-", "meminfo": ""}, unknown},
+		{"only full", map[string]string{"pressure/memory": "some\nfull avg10=1\n", "loadavg": "-", "meminfo": ""}, unknown},
+		{"not a number", map[string]string{"pressure/memory": "some avg10=NaN", "loadavg": "NaN 1 1", "meminfo": "MemTotal: x kB\n"}, unknown},
+		{"too much", map[string]string{"pressure/memory": "some avg10=101", "loadavg": "-", "meminfo": ""}, unknown},
 		{"nonsense", map[string]string{
-			"pressure/cpu": "some avg10=NaN", "pressure/memory": "some avg10=-1", "pressure/io": "some avg10=101",
-			"loadavg": "+Inf 1 1", "stat": "cpu0\n", "meminfo": "MemAvailable: -1 kB\nMemTotal: 9223372036854775807 kB\nMemTotal\n",
-		}, `{}`},
+			"pressure/memory": "some avg10=-1",
+			"loadavg":         "+Inf 1 1", "stat": "cpu0\n", "meminfo": "MemAvailable: -1 kB\nMemTotal: 9223372036854775807 kB\nMemTotal\n",
+		}, unknown},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +80,7 @@ func TestRead(t *testing.T) {
 
 func TestReadOfNothing(t *testing.T) {
 	t.Parallel()
-	if got := said(t, pressure.Read(os.DirFS(t.TempDir()))); got != "{}" {
+	if got := said(t, pressure.Read(os.DirFS(t.TempDir()))); got != unknown {
 		t.Errorf("got %s, want nothing known", got)
 	}
 }
@@ -110,8 +113,7 @@ func TestRefuse(t *testing.T) {
 	reading := func(load, memory float64, available int64) pressure.Reading {
 		total := int64(16 << 30)
 		return pressure.Reading{
-			CPU: &pressure.Stall{Some: 100}, IO: &pressure.Stall{Some: 100, Full: 100},
-			Load: &load, Memory: &pressure.Stall{Some: memory}, MemoryAvailable: &available, MemoryTotal: &total,
+			Load: &load, MemoryPressure: &memory, MemoryAvailable: &available, MemoryTotal: &total,
 		}
 	}
 	unsized := reading(0, 0, 512)
@@ -162,8 +164,9 @@ func TestRefuseIsMonotone(t *testing.T) {
 		load, stall, memory := rapid.Float64Range(0, 20).Draw(rt, "load"), rapid.Float64Range(0, 100).Draw(rt, "stall"), rapid.Int64Range(0, 1<<41).Draw(rt, "memory")
 		worse := load + rapid.Float64Range(0, 5).Draw(rt, "more load")
 		less := memory - rapid.Int64Range(0, memory).Draw(rt, "less memory")
-		before := pressure.Reading{Load: &load, Memory: &pressure.Stall{Some: stall}, MemoryAvailable: &memory}
-		after := pressure.Reading{Load: &worse, Memory: &pressure.Stall{Some: min(100, stall*1.5)}, MemoryAvailable: &less}
+		before := pressure.Reading{Load: &load, MemoryPressure: &stall, MemoryAvailable: &memory}
+		more := min(100, stall*1.5)
+		after := pressure.Reading{Load: &worse, MemoryPressure: &more, MemoryAvailable: &less}
 		if limits.Refuse(before) != "" && limits.Refuse(after) == "" {
 			rt.Fatalf("refused %+v, and not what is worse", before)
 		}
