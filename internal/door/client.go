@@ -33,7 +33,7 @@ func Ask(ctx context.Context, path string, q Request) (Answer, error) {
 	if err != nil {
 		err = fmt.Errorf("ask at %s: %w", path, err)
 		if errors.Is(err, os.ErrPermission) {
-			err = fleet.WithHint(err, `the agent's own sandbox refuses sockets: see "What the presets allow" in: stint help agents`)
+			err = fleet.WithHint(err, "the agent's own sandbox refuses sockets: allow Unix sockets in its command, or remove own_sandbox")
 		}
 		return a, err
 	}
