@@ -38,7 +38,7 @@ type claimOptions struct {
 func newClaim(a *app) *cobra.Command {
 	cmd := newClaimTake(a)
 	cmd.Use = "claim TASK"
-	cmd.Short = "Take, check, renew and release claims on tasks"
+	cmd.Short = "Take, check and release claims on tasks"
 	cmd.Long = `A claim is the exclusive right to work on a task until it expires. The first
 to take a free task gets it at the next epoch; another is denied.
 
@@ -55,8 +55,10 @@ a slip of one of the commands below is refused, unless it is a task's id: for th
   stint claim renew fix-login --holder alice --epoch 1 --ttl 30m
   stint claim release fix-login --holder alice --done
   stint claim verify          # in a git pre-push hook`
-	cmd.AddCommand(newClaimTake(a), newClaimCheck(a), newClaimRenew(a), newClaimRelease(a), newClaimVerify(a), newClaimList(a))
-	take := cmd.RunE
+	take, renew := newClaimTake(a), newClaimRenew(a)
+	take.Hidden, renew.Hidden = true, true // for programs
+	cmd.AddCommand(take, newClaimCheck(a), renew, newClaimRelease(a), newClaimVerify(a), newClaimList(a))
+	takes := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if args[0] == "help" {
 			return cmd.Help()
@@ -71,7 +73,7 @@ a slip of one of the commands below is refused, unless it is a task's id: for th
 					fmt.Sprintf("stint claim %s TASK, or for a claim on %[2]s: stint claim take %[2]s", verb, args[0]))
 			}
 		}
-		return take(cmd, args)
+		return takes(cmd, args)
 	}
 	return cmd
 }

@@ -46,7 +46,9 @@ sets no pool.
 With --selector the ranking is another program's. Categories are taken from the
 payload in this order: selected.category, diversity_alternatives[].category,
 alternatives[].category, all_scores (best first), and, when none of these names a
-usable one, fanout.allow of the configuration.`,
+usable one, fanout.allow of the configuration.
+
+Where there is no systemd, --exec runs the workers as detached processes, without its limits.`,
 		Example: `  stint fanout --dry-run
   stint fanout --dry-run --explain
   stint fanout -n 2
@@ -63,6 +65,7 @@ usable one, fanout.allow of the configuration.`,
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
 	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
+	f.Lookup("exec").Hidden = true // for tests and containers
 	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, as select does")
 	addDryRun(cmd, &o.dryRun)
 	return cmd

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -80,17 +82,16 @@ func printUsage(c *cobra.Command) error {
 	if c.HasExample() {
 		fmt.Fprintf(w, "\nExamples:\n%s\n", c.Example)
 	}
-	available := func(sub *cobra.Command) bool { return sub.IsAvailableCommand() || sub.Name() == "help" }
 	if below && len(c.Groups()) == 0 {
-		printCommands(w, "Available Commands:", c, available)
+		printCommands(w, "Available Commands:", c.Commands(), (*cobra.Command).IsAvailableCommand)
 	}
 	for _, group := range c.Groups() {
-		printCommands(w, group.Title, c, func(sub *cobra.Command) bool { return sub.GroupID == group.ID && available(sub) })
+		printCommands(w, group.Title, inOrder(c.Commands()), func(sub *cobra.Command) bool { return sub.GroupID == group.ID })
 	}
 	printFlags(w, "Flags:", c.LocalFlags())
 	printFlags(w, "Global Flags:", c.InheritedFlags())
 	if c.HasHelpSubCommands() {
-		printCommands(w, "Additional help topics:", c, (*cobra.Command).IsAdditionalHelpTopicCommand)
+		printCommands(w, "Additional help topics:", c.Commands(), (*cobra.Command).IsAdditionalHelpTopicCommand)
 	}
 	if below {
 		fmt.Fprintf(w, "\nUse \"%s COMMAND --help\" for more information about a command.\n", c.CommandPath())
@@ -108,10 +109,19 @@ func printUsage(c *cobra.Command) error {
 	return nil
 }
 
-// printCommands lists those below a command that are shown under a title.
-func printCommands(w io.Writer, title string, c *cobra.Command, shown func(*cobra.Command) bool) {
+// inOrder sorts the commands below the root as [entries] has them; cobra sorts them by name.
+func inOrder(list []*cobra.Command) []*cobra.Command {
+	at := map[string]int{}
+	for i, e := range entries() {
+		at[e.name] = i
+	}
+	return slices.SortedFunc(slices.Values(list), func(a, b *cobra.Command) int { return cmp.Compare(at[a.Name()], at[b.Name()]) })
+}
+
+// printCommands lists the commands that are shown under a title.
+func printCommands(w io.Writer, title string, list []*cobra.Command, shown func(*cobra.Command) bool) {
 	fmt.Fprintf(w, "\n%s\n", title)
-	for _, sub := range c.Commands() {
+	for _, sub := range list {
 		if shown(sub) {
 			fmt.Fprintf(w, "  %-*s %s\n", sub.NamePadding(), sub.Name(), sub.Short)
 		}

@@ -150,46 +150,48 @@ type entry struct {
 // exits are the statuses of a command that has none below it.
 func exits(statuses ...int) map[string][]int { return map[string][]int{"": statuses} }
 
+// entries are all commands in the order of the first screen, which a day with a fleet has. One without a group is for
+// programs, or for a rare occasion, and not on that screen.
 func entries() []entry {
 	return []entry{
-		{name: "select", group: groupCore, make: newSelect, statuses: exits(statusNothing)},
-		{name: "claim", group: groupCore, make: newClaim, brief: true, statuses: map[string][]int{
-			"": {statusDenied}, "take": {statusDenied}, "check": {statusDenied},
-			"renew": {statusLost}, "verify": {statusLost}, "release": {statusDenied, statusLost},
-		}},
-		{name: "fanout", group: groupCore, make: newFanout, statuses: exits(statusNothing, statusPartly, statusBusy)},
-		{name: "run", group: groupCore, make: newRun, statuses: exits(statusNothing, statusDenied, statusLost, statusBusy)},
-		{name: "init", group: groupOther, make: newInit},
-		{name: "uninstall", group: groupOther, make: newUninstall, statuses: exits(statusNothing, statusDenied)},
-		{name: "status", group: groupInspect, make: newStatus},
-		{name: "runs", group: groupInspect, make: newRuns},
-		{name: "fires", group: groupInspect, make: newFires},
-		{name: "show", group: groupInspect, make: newShow},
-		{name: "logs", group: groupInspect, make: newLogs},
-		{name: "top", group: groupInspect, make: newTop},
-		{name: "task", group: groupOther, make: newTask, statuses: map[string][]int{"done": {statusDenied}}},
-		{name: "audit", group: groupInspect, make: newAudit},
-		{name: "report", group: groupInspect, make: newReport},
-		{name: "why", group: groupInspect, make: newWhy},
-		{name: "serve", group: groupInspect, make: newServe},
-		{name: "metrics", group: groupInspect, make: newMetrics},
-		{name: "doctor", group: groupInspect, make: newDoctor},
-		{name: "result", group: groupOther, make: newResult, brief: true},
-		{name: "replay", group: groupOther, make: newReplay},
-		{name: "reap", group: groupOther, make: newReap},
-		{name: "stop", group: groupOther, make: newStop, statuses: exits(statusNothing)},
-		{name: "pause", group: groupOther, make: newPause},
-		{name: "resume", group: groupOther, make: newResume},
-		{name: "budget", group: groupInspect, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
-		{name: "review", group: groupInspect, make: newReview, statuses: map[string][]int{
+		{name: "init", group: groupDay, make: newInit},
+		{name: "status", group: groupDay, make: newStatus},
+		{name: "review", group: groupDay, make: newReview, statuses: map[string][]int{
 			"land": {statusPartly, statusBusy, statusDenied}, "reject": {statusNothing, statusDenied},
 			"checkout": {statusNothing, statusDenied}, "publish": {statusNothing, statusBusy, statusDenied},
 		}},
-		{name: "store", group: groupOther, make: newStore, statuses: map[string][]int{"accept": {statusNothing}}},
-		{name: "host", group: groupOther, make: newHost, statuses: exits(statusNothing)},
-		{name: "lessons", group: groupOther, make: newLessons},
-		{name: "config", group: groupOther, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
-		{name: "completion", group: groupOther, make: newCompletion, brief: true},
+		{name: "runs", group: groupDay, make: newRuns},
+		{name: "show", group: groupDay, make: newShow},
+		{name: "logs", group: groupDay, make: newLogs},
+		{name: "why", group: groupDay, make: newWhy},
+		{name: "report", group: groupDay, make: newReport},
+		{name: "task", group: groupDay, make: newTask, statuses: map[string][]int{"done": {statusDenied}}},
+		{name: "pause", group: groupDay, make: newPause},
+		{name: "resume", group: groupDay, make: newResume},
+		{name: "stop", group: groupDay, make: newStop, statuses: exits(statusNothing)},
+		{name: "select", group: groupFire, make: newSelect, statuses: exits(statusNothing)},
+		{name: "claim", group: groupFire, make: newClaim, brief: true, statuses: map[string][]int{
+			"": {statusDenied}, "take": {statusDenied}, "check": {statusDenied},
+			"renew": {statusLost}, "verify": {statusLost}, "release": {statusDenied, statusLost},
+		}},
+		{name: "fanout", group: groupFire, make: newFanout, statuses: exits(statusNothing, statusPartly, statusBusy)},
+		{name: "run", group: groupFire, make: newRun, statuses: exits(statusNothing, statusDenied, statusLost, statusBusy)},
+		{name: "top", group: groupMore, make: newTop},
+		{name: "fires", group: groupMore, make: newFires},
+		{name: "budget", group: groupMore, make: newBudget, statuses: map[string][]int{"reset": {statusNothing}}},
+		{name: "lessons", group: groupMore, make: newLessons},
+		{name: "doctor", group: groupMore, make: newDoctor},
+		{name: "config", group: groupMore, make: newConfig, statuses: map[string][]int{"trust": {statusDenied}}},
+		{name: "serve", group: groupMore, make: newServe},
+		{name: "metrics", group: groupMore, make: newMetrics},
+		{name: "audit", group: groupMore, make: newAudit},
+		{name: "replay", group: groupMore, make: newReplay},
+		{name: "uninstall", group: groupMore, make: newUninstall, statuses: exits(statusNothing, statusDenied)},
+		{name: "completion", group: groupMore, make: newCompletion, brief: true},
+		{name: "reap", make: newReap},
+		{name: "result", make: newResult, brief: true},
+		{name: "store", make: newStore, statuses: map[string][]int{"accept": {statusNothing}}},
+		{name: "host", make: newHost, statuses: exits(statusNothing)},
 	}
 }
 
@@ -231,11 +233,10 @@ the agent and records the result.`,
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
 	flags.BoolVar(&a.json, "json", a.json, "print JSON")
 	root.AddGroup(
-		&cobra.Group{ID: groupCore, Title: "Core commands:"},
-		&cobra.Group{ID: groupInspect, Title: "Inspection:"},
-		&cobra.Group{ID: groupOther, Title: "Other commands:"},
+		&cobra.Group{ID: groupDay, Title: "Every day:"},
+		&cobra.Group{ID: groupFire, Title: "The steps of a fire:"},
+		&cobra.Group{ID: groupMore, Title: "More:"},
 	)
-	root.SetHelpCommandGroupID(groupOther)
 	list := entries()
 	first := slices.IndexFunc(list, func(e entry) bool { return len(args) > 0 && e.name == args[0] })
 	if first >= 0 {
@@ -333,9 +334,9 @@ func (a *app) heedSignals(c *cobra.Command) {
 }
 
 const (
-	groupCore    = "core"
-	groupInspect = "inspection"
-	groupOther   = "other"
+	groupDay  = "day"
+	groupFire = "fire"
+	groupMore = "more"
 )
 
 // reported marks an error that the command has reported in its own words: only the exit
