@@ -63,9 +63,6 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	return output, nil
 }
 
-// ErrTimeout marks the error of a command that was stopped because its time was over.
-var ErrTimeout = errors.New("time-out")
-
 var (
 	errOverran = errors.New("the command overran its time")
 	errFlooded = errors.New("the command printed too much")
@@ -132,7 +129,7 @@ func (c Command) stopped(ctx context.Context, err error) error {
 	case errors.Is(cause, errFlooded):
 		return fmt.Errorf("stopped: it printed more than %d bytes", c.limit())
 	case errors.Is(cause, errOverran):
-		return fmt.Errorf("stopped: %w after %v", ErrTimeout, c.Timeout)
+		return fmt.Errorf("stopped: time-out after %v", c.Timeout)
 	case cause != nil:
 		return fmt.Errorf("stopped: %w", cause)
 	}
