@@ -28,6 +28,7 @@ type fanoutOptions struct {
 	workers  int
 	dryRun   bool
 	selector string
+	force    []string
 	seed     *uint64
 	exec     bool
 	explain  bool
@@ -43,16 +44,17 @@ N, and record the fire with the reason for every category. A fire starts categor
 pool only, within that pool's slots. The default pool, autonomous, has every category that
 sets no pool.
 
-With --selector the ranking is another program's. Categories are taken from the
-payload in this order: selected.category, diversity_alternatives[].category,
-alternatives[].category, all_scores (best first), and, when none of these names a
-usable one, fanout.allow of the configuration.
+With --selector the ranking is another program's, in this order: selected.category,
+diversity_alternatives[].category, alternatives[].category, all_scores (best first, above
+0). What keeps a category from starting does so whoever ranked: a pause, a gate, a budget,
+a cooldown, a lane. --force overrides what a person or time decided, for one fire.
 
 Where there is no systemd, --exec runs the workers as detached processes, without its limits.`,
 		Example: `  stint fanout --dry-run
   stint fanout --dry-run --explain
   stint fanout -n 2
   stint fanout --pool monitoring
+  stint fanout --force code
   my-selector | stint fanout --selector -`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,6 +65,7 @@ Where there is no systemd, --exec runs the workers as detached processes, withou
 	f.VarP(countFlag(&o.workers), "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
 	f.StringVar(&o.pool, "pool", config.DefaultPool, "start categories of this `POOL`")
 	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
+	f.StringSliceVar(&o.force, "force", nil, "start this `CATEGORY` first, paused, resting or not; never beyond a lane, a claim, a budget or a box")
 	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
 	f.Lookup("exec").Hidden = true // for tests and containers
@@ -101,6 +104,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		defer done()
 		r, err := e.Fanout(ctx, engine.FanoutOptions{
 			Pool: o.pool, Workers: cmp.Or(o.workers, e.Config.Pools[o.pool].Workers), Seed: o.seed, Payload: payload,
+			Forced: plain.Each(o.force, func(name string) fleet.Category { return fleet.Category(name) }),
 			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
 		})
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {

@@ -757,6 +757,9 @@ func TestDryRunRecordsNothing(t *testing.T) {
 func TestForeignPayloadIsFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories+"[category.tidy]\nparallel = false\n")
+	for _, c := range []fleet.Category{"triage", "docs"} {
+		b.addTask("a-"+string(c), c, fleet.StateTodo)
+	}
 	payload := `{"selected":{"category":"triage"},"alternatives":[{"category":"nosuch"},{"category":"tidy"}],"all_scores":{"docs":2,"code":-1}}`
 	r := must.Get(b.fire(engine.FanoutOptions{Payload: []byte(payload)}))(t)
 	type row struct {

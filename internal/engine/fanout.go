@@ -21,14 +21,15 @@ import (
 
 // FanoutOptions say how to fire.
 type FanoutOptions struct {
-	Pool     string  // start categories of this one; empty: of the default one
-	Workers  int     // start at most so many
-	Seed     *uint64 // nil: by chance
-	Payload  []byte  // another selector's ranking; nil: stint's own
-	DryRun   bool    // decide, and change nothing
-	Units    Units   // starts the workers; may be nil with DryRun
-	Detached bool    // Units are no systemd units
-	Binary   string  // of stint, absolute
+	Pool     string           // start categories of this one; empty: of the default one
+	Workers  int              // start at most so many
+	Seed     *uint64          // nil: by chance
+	Payload  []byte           // another selector's ranking; nil: stint's own
+	Forced   []fleet.Category // start these first, whatever yields to a person's word
+	DryRun   bool             // decide, and change nothing
+	Units    Units            // starts the workers; may be nil with DryRun
+	Detached bool             // Units are no systemd units
+	Binary   string           // of stint, absolute
 }
 
 // FireReport is what a fire decided and what came of it.
@@ -50,6 +51,11 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	o.Pool = cmp.Or(o.Pool, config.DefaultPool)
 	if _, err := e.Config.Pool(o.Pool); err != nil {
 		return FireReport{}, err
+	}
+	for _, c := range o.Forced {
+		if _, known := e.Config.Categories[c]; !known {
+			return FireReport{}, e.UnknownCategory(c)
+		}
 	}
 	if !o.DryRun {
 		// Crashed runs are swept up first: this fire may start their work again.
@@ -126,22 +132,28 @@ func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Categ
 
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
 func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (FireReport, error) {
-	in := e.Input(v, e.Situation(v), o.Seed)
-	in.Workers = o.Workers
+	situation := e.Situation(v)
+	situation.Forced = o.Forced
+	in := e.Input(v, situation, o.Seed)
+	in.Workers, in.Forced = o.Workers, o.Forced
 	s := selector.Rank(in)
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Host: e.Here.Host, Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	limits := e.limits(in)
-	var err error
-	if r.Inputs, err = json.Marshal(in); err != nil {
+	decision := plan.Input{Input: in, Allowed: e.Config.Fanout.Allow}
+	err := e.follow(ctx, &r, &decision, s, o.Payload)
+	if err != nil {
 		return FireReport{}, err
 	}
-	if err := e.follow(ctx, &r, &limits, s, o.Payload); err != nil {
+	if task := decision.Request.Task; task != "" {
+		c := fleet.Category(decision.Request.Categories[0].Category)
+		decision.Offer = &selector.Offer{Task: task, Category: c, Refused: situation.Refuse(c, task)}
+	}
+	if r.Inputs, err = json.Marshal(decision.Input); err != nil {
 		return FireReport{}, err
 	}
-	p := plan.Decide(limits)
-	r.Choices, r.Allowed = p.Choices, limits.Allowed
+	p := plan.Decide(decision)
+	r.Choices, r.Allowed = p.Choices, decision.Allowed
 	if s.Moves() || r.Count(fleet.Spawn) > 0 { // another selector may start what is out
 		for _, c := range s.Candidates {
 			if c.Pool == "" {
@@ -158,31 +170,25 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 	return r, nil
 }
 
-// limits are those in force.
-func (e *Engine) limits(in selector.Input) plan.Input {
-	limits := plan.Limits(in)
-	limits.Known, limits.Allowed = e.Config.CategoryNames(), e.Config.Fanout.Allow
-	return limits
-}
-
 // follow decides whose ranking the fire follows: a payload that was handed in, another
 // selector's, or stint's own.
-func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, s selector.Selection, payload []byte) (err error) {
+func (e *Engine) follow(ctx context.Context, r *FireReport, decision *plan.Input, s selector.Selection, payload []byte) (err error) {
 	own := s.Payload()
 	if payload != nil {
 		r.Selection = payload
-		limits.Request, err = selector.ParsePayload(payload)
-		return err
+		if decision.Request, err = selector.ParsePayload(payload); err != nil {
+			return err
+		}
+		return decision.Request.Known(s.Input)
 	}
 	text, err := json.Marshal(own)
 	if err != nil {
 		return err
 	}
 	if e.Ranker != nil {
-		payload, request, err := e.ask(ctx, text, *limits)
+		r.Selection, decision.Request, err = e.ask(ctx, text)
 		if err == nil {
-			r.Selection, limits.Request = payload, request
-			return nil
+			return decision.Request.Known(s.Input)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -190,14 +196,13 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, limits *plan.Input, 
 		r.Fallback = err.Error()
 		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
 	}
-	limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(survey.Redraws)
+	decision.Request, decision.Scores, decision.Odds = own.Request(), s.Scores, s.Odds(survey.Redraws)
 	r.Selection, r.Own, r.Tier, r.Ranking = text, true, s.Tier, &s
 	return nil
 }
 
-// ask gets the ranking of the external selector. One that names no category that the fire could
-// start is not followed.
-func (e *Engine) ask(ctx context.Context, own []byte, limits plan.Input) ([]byte, selector.Request, error) {
+// ask gets the ranking of the external selector, if it prints one.
+func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request, error) {
 	var request selector.Request
 	payload, err := e.Ranker.Ask(ctx, own)
 	if err == nil {
@@ -206,20 +211,16 @@ func (e *Engine) ask(ctx context.Context, own []byte, limits plan.Input) ([]byte
 	if err != nil {
 		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
 	}
-	if limits.Usable(request) {
-		return payload, request, nil
-	}
-	return nil, selector.Request{}, errors.New("external selector: its payload names no category that a fire may start")
+	return payload, request, nil
 }
 
 // warn logs where a payload could not be followed.
 func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 	if p.Net {
-		e.Log.WarnContext(ctx, "no usable category in the payload", slog.String("reason", plan.ReasonSafetyNet))
+		e.Log.WarnContext(ctx, "the payload is no ranking: none of selected, diversity_alternatives, alternatives and all_scores is in it", slog.String("reason", plan.ReasonSafetyNet))
 	}
 	for _, c := range p.Choices {
-		dropped := c.By == fleet.HinderedByList || c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost
-		if c.By == fleet.HinderedByUnknown || c.Source != "" && dropped {
+		if c.By == fleet.HinderedByUnknown || c.Source != "" && c.By.Elsewhere() {
 			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
 		}
 	}
@@ -242,7 +243,7 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o Fa
 			continue
 		}
 		run := e.newRun(c.Category, c.Source, f.At)
-		run.Rank, run.Agent = c.Rank, cmp.Or(c.Agent, run.Agent)
+		run.Rank, run.Agent, run.Task = c.Rank, cmp.Or(c.Agent, run.Agent), c.Task
 		spec := e.workerSpec(run, o.Binary)
 		if !o.Detached {
 			run.Unit = spec.Name

@@ -144,7 +144,8 @@ func TestSelectPool(t *testing.T) {
 	}
 }
 
-// TestPayloadOfAnotherPool drops what is not of the pool, and falls back on what is.
+// TestPayloadOfAnotherPool drops what is not of the pool. The allow-list stands in for what is no
+// ranking alone, with what is of the pool.
 func TestPayloadOfAnotherPool(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -153,7 +154,7 @@ func TestPayloadOfAnotherPool(t *testing.T) {
 		source              fleet.Source
 	}{
 		{"dropped", `{"selected":{"category":"alerts"},"alternatives":[{"category":"docs"}]}`, "", []fleet.Category{"docs"}, fleet.FromAlternatives},
-		{"safety net", `{"selected":{"category":"code"}}`, "monitoring", []fleet.Category{"alerts", "uptime"}, fleet.FromAllowList},
+		{"no ranking", `{}`, "monitoring", []fleet.Category{"alerts", "uptime"}, fleet.FromAllowList},
 	}
 	for _, tt := range tests {
 		b := newBench(t, twoPools)
@@ -172,18 +173,15 @@ func TestPayloadOfAnotherPool(t *testing.T) {
 	}
 }
 
-// TestExternalSelectorOfAnotherPool falls back where another selector names nothing that
-// the pool could start.
+// TestExternalSelectorOfAnotherPool starts nothing where another selector names nothing that the
+// pool could start, as a payload that is handed in would.
 func TestExternalSelectorOfAnotherPool(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, twoPools)
 	b.Ranker = ranker(`{"selected":{"category":"code"}}`)
 	r, err := b.fire(engine.FanoutOptions{Pool: "monitoring"})
-	if err != nil || r.Fallback == "" {
-		t.Errorf("got %v, fallback %q, want one", err, r.Fallback)
-	}
-	if started, _ := decisions(r); !slices.Equal(started, []fleet.Category{"alerts", "uptime"}) {
-		t.Errorf("got %v started, want the pool's own", started)
+	if started, reasons := decisions(r); !errors.Is(err, fleet.ErrNothing) || len(started) > 0 || reasons["code"] != "of pool autonomous" || r.Fallback != "" {
+		t.Errorf("got %v started, %v, fallback %q, %v, want nothing", started, reasons, r.Fallback, err)
 	}
 }
 

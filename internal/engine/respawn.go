@@ -102,6 +102,13 @@ func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	return v, nil
 }
 
+// rule says which category may have one more session, as it says to fires.
+func (w *worker) rule(v survey.View, s selector.Situation) plan.Input {
+	in := plan.Input{Input: w.Input(v, s, nil)}
+	in.Workers = 1
+	return in
+}
+
 // admit says why one more session of the run's category may not begin, or "", and whether a
 // person has decided so. Whether an agent can work is asked by the claim of one that begins.
 func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool) {
@@ -114,6 +121,6 @@ func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool
 			s.Facts[i].Gate = selector.Obstacle{}
 		}
 	}
-	obstacles := s.Obstacles(c)
-	return w.limits(w.Input(v, s, nil)).Admit(c, obstacles), len(obstacles) > 0 && !obstacles[0].Kind.Gate()
+	o := w.rule(v, s).Blocker(c, 0)
+	return o.Reason, o.Kind == fleet.HinderedByPause || o.Kind.Elsewhere()
 }

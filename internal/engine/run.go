@@ -34,6 +34,9 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return run, err
 	}
 	w := worker{Engine: e, run: run, own: run.Category, only: o.Task, asked: o.Agent}
+	if o.Run != "" {
+		w.first = run.Task
+	}
 	w.trials = func() []proof { return nil } // before it has a lane
 	boxes := w.startBoxes(ctx, w.own)
 	defer boxes() // nothing of it outlives the run

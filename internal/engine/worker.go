@@ -23,6 +23,7 @@ type worker struct {
 	*Engine
 	run    fleet.Run
 	only   fleet.TaskID   // asked for by a person; empty: the best
+	first  fleet.TaskID   // that another selector chose, tried first; empty: none
 	asked  string         // the agent that a person asked for; empty: any that can work
 	own    fleet.Category // that it was started for
 	alive  *os.File
@@ -98,39 +99,39 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 // others are the categories that the run may work after a denial: the best of its fire
 // that can be started now and whose sessions this unit can run. Its limits, its time and
 // its agent are fixed, and its slot is its pool's. One that follows another has none: it
-// is of its category.
+// is of its category, and so is one that a person forced.
 func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) {
-	if w.run.Fire == 0 || w.run.Source == fleet.FromRespawn {
+	if w.run.Fire == 0 || w.run.Source == fleet.FromRespawn || w.forced() {
 		return nil, nil
 	}
 	fire, err := w.Store.Fire(ctx, w.run.Fire)
 	if err != nil {
 		return nil, err
 	}
+	full := w.Full(ctx) // before the look, as who counts may be slow
 	v, err := w.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v.Pool = w.Config.Categories[w.own].Pool
+	v.Pool, v.Full = w.Config.Categories[w.own].Pool, full
 	v.Without(w.run) // it takes the slot that it was planned for
-	out := map[fleet.Category]string{}
-	candidates, _ := w.Situation(v).Assess()
-	for _, c := range candidates {
-		out[c.Category] = c.Out
-	}
+	rule := w.rule(v, w.Situation(v))
 	for _, choice := range fire.Choices { // ranked ones stand in order
-		if c := choice.Category; choice.Rank > 0 && c != w.own && out[c] == "" && w.suits(c) {
+		if c := choice.Category; choice.Rank > 0 && c != w.own && w.suits(c) && rule.Blocker(c, 0).Kind == "" {
 			list = append(list, c)
 		}
 	}
 	return list, nil
 }
 
+// forced reports whether a person had a fire start this session's category.
+func (w *worker) forced() bool { return w.run.Fire != 0 && w.run.Source == fleet.FromHand }
+
 // suits reports whether this unit and its agent can run a session of another category.
 func (w *worker) suits(c fleet.Category) bool {
 	own := w.Config.Categories[w.own]
 	other, known := w.Config.Categories[c]
-	return known && slices.Contains(w.Config.Fanout.Allow, c) && slices.Contains(other.Agents, w.run.Agent) &&
+	return known && slices.Contains(other.Agents, w.run.Agent) &&
 		other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
 }
 
@@ -247,6 +248,7 @@ func memoryOf(task *fleet.Task, v survey.View) fleet.TaskMemory {
 // the round of that fire, not in the one to come.
 func (w *worker) queue(v survey.View) selector.Queue {
 	q := w.Engine.Queue(v)
+	q.First = w.first
 	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
 		q.Round = func(c fleet.Category) fleet.Round { return v.Snapshot.Arms[c].Round }
 	}
@@ -261,9 +263,9 @@ func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task,
 	if w.only == "" { // a person who asks for a task gets it
 		apart = seen.Overlaps[run.Task].Apart
 	}
-	if w.asks.Run != "" {
+	if w.asks.Run != "" || w.forced() { // the item that it goes on with has its place; a person's word makes room
 		for i := range agents {
-			agents[i].Room = fleet.Room{} // the item that it goes on with has its place
+			agents[i].Room = fleet.Room{}
 		}
 	}
 	w.takenAt = w.Elapsed()

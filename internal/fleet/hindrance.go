@@ -48,6 +48,17 @@ func (h Hindrance) Gate() bool {
 	return slices.Contains([]Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedBySeats, HinderedByBudget}, h)
 }
 
+// Elsewhere reports whether it keeps a category from every fire of this host and pool.
+func (h Hindrance) Elsewhere() bool {
+	return slices.Contains([]Hindrance{HinderedByPool, HinderedByHost, HinderedByList}, h)
+}
+
+// Yields reports whether a person's word overrides it. No word overrides a lane, a claim, a
+// budget, a box, or what the machine lacks.
+func (h Hindrance) Yields() bool {
+	return slices.Contains([]Hindrance{HinderedByList, HinderedByPause, HinderedByReview, HinderedByRest, HinderedByBackoff, HinderedByEmpty}, h)
+}
+
 // Lists reports whether the obstacle is found only by listing tasks or asking a gate, which
 // may take a while.
 func (h Hindrance) Lists() bool {

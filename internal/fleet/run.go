@@ -237,7 +237,8 @@ type Choice struct {
 	Rank     int       // from 1 among the fire's candidates; 0: not ranked
 	Score    float64   // of the ranking; 0 when not ranked
 	Odds     *float64  // probability of being started, in [0,1]; nil: not estimated
-	Agent    string    // that is to work; empty: it is not started, or was another selector's and unknown
+	Agent    string    // that is to work; empty: it is not started
+	Task     TaskID    // that another selector chose, and that the session tries first; empty: the usual order
 	Unit     string
 	Run      RunID
 }

@@ -13,45 +13,20 @@ import (
 
 // Why a category of a request is, or is not, started.
 const (
-	ReasonUnknown    = "unknown category"
-	ReasonNotAllowed = selector.ReasonNotAllowed
-	ReasonNoSlot     = "no slot free"
-	ReasonStart      = "among the best"
-	ReasonSafetyNet  = "the payload named no usable category; taken from the allow-list"
+	ReasonUnknown   = "unknown category"
+	ReasonNoSlot    = "no slot free"
+	ReasonSafetyNet = "the payload is no ranking; taken from the allow-list"
+	ReasonForced    = "forced by a person"
 )
 
 // Input is everything a plan depends on.
 type Input struct {
+	selector.Input // what may start, and how much of it
+
 	Request selector.Request
-	Scores  []selector.Score           // of stint's own ranking; nil when a foreign payload is followed
+	Scores  []selector.Score           // of stint's own ranking; nil when a payload is followed
 	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
-	Known   []fleet.Category
-	Allowed []fleet.Category
-	// Barred are the categories of other pools and of other hosts, and those that no fire may start.
-	Barred map[fleet.Category]selector.Obstacle
-
-	// Agents of each category that could work, except for their slots, the preferred one first.
-	Agents map[fleet.Category][]string
-	Seats  selector.Seats // slots of the agents that have a limit
-
-	Workers int    // start at most so many
-	Free    int    // slots left: start at most so many
-	Closed  string // why nothing may be started at all; empty: it may
-}
-
-// Limits are what a plan takes over from the ranking's input.
-func Limits(in selector.Input) Input {
-	limits := Input{
-		Barred: map[fleet.Category]selector.Obstacle{}, Agents: map[fleet.Category][]string{}, Seats: in.Seats,
-		Workers: in.Workers, Free: in.Free, Closed: in.Closed,
-	}
-	for _, c := range in.Candidates {
-		limits.Agents[c.Category] = c.Agents
-		if c.By == fleet.HinderedByPool || c.By == fleet.HinderedByHost || c.By == fleet.HinderedByList {
-			limits.Barred[c.Category] = selector.Obstacle{Kind: c.By, Reason: c.Out}
-		}
-	}
-	return limits
+	Allowed []fleet.Category           // the allow-list, in its order
 }
 
 // Plan is what to do, in order of decision.
@@ -60,47 +35,53 @@ type Plan struct {
 	Net     bool // the allow-list had to stand in for the payload
 }
 
-// Decide picks the categories to start: the request's order is kept, unknown and
-// disallowed names and those of another pool or host are dropped, and every category that was named or ranked gets
-// a choice with its reason.
+// Decide picks the categories to start, in the order of the request after those that a person
+// forces. Every category that was named or ranked gets a choice with its reason.
 func Decide(in Input) Plan {
-	names := in.Request.Categories
-	p := Plan{Net: in.Request.Foreign && !in.Usable(in.Request)}
+	var names []selector.Named
+	add := func(name string, source fleet.Source) {
+		if !slices.ContainsFunc(names, func(n selector.Named) bool { return n.Category == name }) {
+			names = append(names, selector.Named{Category: name, Source: source})
+		}
+	}
+	for _, c := range in.Forced {
+		add(string(c), fleet.FromHand)
+	}
+	for _, n := range in.Request.Categories {
+		add(n.Category, n.Source)
+	}
+	p := Plan{Net: in.Request.Unread}
 	if p.Net {
 		for _, c := range in.Allowed {
-			if _, barred := in.Barred[c]; !barred {
-				names = append(names, selector.Named{Category: string(c), Source: fleet.FromAllowList})
+			if !in.Blocker(c, 0).Kind.Elsewhere() {
+				add(string(c), fleet.FromAllowList)
 			}
 		}
 	}
 	started, seats := 0, maps.Clone(in.Seats)
 	for i, n := range names {
 		c := fleet.Choice{Category: fleet.Category(n.Category), Source: n.Source, Rank: i + 1, Decision: fleet.Skip}
-		c.Score, c.Reason = in.score(c.Category)
+		c.Score, c.Reason = in.ranked(c)
 		if in.Odds != nil {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		full := ""
-		var refusal string
-		if c.By, refusal = in.refuse(c.Category, started); c.By == "" {
-			var seated bool
-			if c.Agent, full, seated = seats.Take(in.Agents[c.Category]); !seated {
-				c.By, refusal = fleet.HinderedBySeats, full
+		blocker, full, seated := in.Blocker(c.Category, started), "", false
+		if blocker.Kind == "" {
+			if c.Agent, full, seated = seats.Take(in.agents(c.Category)); !seated {
+				blocker = selector.Obstacle{Kind: fleet.HinderedBySeats, Reason: full}
 			}
 		}
-		switch {
+		switch c.By = blocker.Kind; {
 		case c.By != "" && in.Scores == nil:
-			c.Reason = refusal
+			c.Reason = blocker.Reason
 		case c.By != "": // what the ranking said stays beside the reason why it did not count
-			c.Refusal = refusal
-			c.Reason += "; " + refusal
+			c.Refusal = blocker.Reason
+			c.Reason += "; " + blocker.Reason
 		default:
 			c.Decision = fleet.Spawn
 			started++
-			if n.Source == fleet.FromAllowList {
-				c.Reason = ReasonSafetyNet
-			}
+			in.offer(&c)
 			if full != "" {
 				c.Reason += fmt.Sprintf("; by agent %s, for %s", c.Agent, full)
 			}
@@ -108,61 +89,70 @@ func Decide(in Input) Plan {
 		p.Choices = append(p.Choices, c)
 	}
 	for _, s := range in.Scores {
-		if !s.In { // the ranking left it out
+		if !s.In && !slices.Contains(in.Forced, s.Category) { // the ranking left it out
 			p.Choices = append(p.Choices, fleet.Choice{Category: s.Category, Decision: fleet.Skip, Reason: s.Reason(), By: s.By})
 		}
 	}
 	return p
 }
 
-// Usable reports whether a request names a category that the fire may start.
-func (in Input) Usable(r selector.Request) bool {
-	return slices.ContainsFunc(r.Categories, func(n selector.Named) bool {
-		c := fleet.Category(n.Category)
-		_, barred := in.Barred[c]
-		return slices.Contains(in.Known, c) && slices.Contains(in.Allowed, c) && !barred
-	})
-}
-
-// Admit says why one more session of the category may not begin now, or "": an obstacle to
-// fires also keeps a session from following another, and from beginning then.
-func (in Input) Admit(c fleet.Category, obstacles []selector.Obstacle) string {
+// Blocker is what keeps one more session of a category from starting beside so many that the
+// same fire starts; without a kind, nothing does. A fire asks here whoever ranked, and so does a
+// session that is to follow another, or that goes on to another category.
+func (in Input) Blocker(c fleet.Category, started int) selector.Obstacle {
+	of := in.Of(c)
 	switch {
-	case len(obstacles) > 0:
-		return obstacles[0].Reason
-	case in.Free <= 0:
-		return ReasonNoSlot
-	}
-	in.Workers = 1
-	_, reason := in.refuse(c, 0)
-	return reason
-}
-
-// refuse says why a named category is not started; no kind: it is.
-func (in Input) refuse(c fleet.Category, started int) (fleet.Hindrance, string) {
-	switch {
-	case !slices.Contains(in.Known, c):
-		return fleet.HinderedByUnknown, ReasonUnknown
-	case in.Barred[c].Kind != "":
-		return in.Barred[c].Kind, in.Barred[c].Reason
-	case !slices.Contains(in.Allowed, c):
-		return fleet.HinderedByList, ReasonNotAllowed
+	case of == nil:
+		return selector.Obstacle{Kind: fleet.HinderedByUnknown, Reason: ReasonUnknown}
+	case of.By != "":
+		return selector.Obstacle{Kind: of.By, Reason: of.Out}
 	case in.Closed != "":
-		return fleet.HinderedByMachine, in.Closed
+		return selector.Obstacle{Kind: fleet.HinderedByMachine, Reason: in.Closed}
 	case started >= in.Workers:
-		return fleet.HinderedByWorkers, fmt.Sprintf("beyond this fire's limit of %d", in.Workers)
+		return selector.Obstacle{Kind: fleet.HinderedByWorkers, Reason: fmt.Sprintf("beyond this fire's limit of %d", in.Workers)}
+	case in.Free <= 0:
+		return selector.Obstacle{Kind: fleet.HinderedBySlots, Reason: ReasonNoSlot}
 	case started >= in.Free:
-		return fleet.HinderedBySlots, fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)
+		return selector.Obstacle{Kind: fleet.HinderedBySlots, Reason: fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)}
 	}
-	return "", ""
+	return selector.Obstacle{}
 }
 
-// score is what the ranking says of a category that is in.
-func (in Input) score(c fleet.Category) (float64, string) {
-	for _, s := range in.Scores {
-		if s.Category == c {
-			return s.Value, s.Reason()
-		}
+// agents are those of a category that could work.
+func (in Input) agents(c fleet.Category) []string {
+	if of := in.Of(c); of != nil {
+		return of.Agents
 	}
-	return 0, ReasonStart
+	return nil
+}
+
+// offer has the session of a choice begin with the task that another selector chose, or says why
+// it cannot.
+func (in Input) offer(c *fleet.Choice) {
+	switch o := in.Offer; {
+	case o == nil || c.Category != o.Category:
+	case o.Refused != "":
+		c.Reason += fmt.Sprintf("; not with task %q: %s", o.Task, o.Refused)
+	default:
+		c.Task = o.Task
+		c.Reason += fmt.Sprintf("; with task %q, which it chose", o.Task)
+	}
+}
+
+// ranked is a category's score, if stint ranked it, and why it is on the list.
+func (in Input) ranked(c fleet.Choice) (float64, string) {
+	i := slices.IndexFunc(in.Scores, func(s selector.Score) bool { return s.Category == c.Category })
+	score := 0.0
+	if i >= 0 {
+		score = in.Scores[i].Value
+	}
+	switch {
+	case c.Source == fleet.FromHand:
+		return score, ReasonForced
+	case c.Source == fleet.FromAllowList:
+		return score, ReasonSafetyNet
+	case i >= 0:
+		return score, in.Scores[i].Reason()
+	}
+	return 0, fmt.Sprintf("chosen by the selector, rank %d", c.Rank)
 }

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -20,6 +19,8 @@ func named(source fleet.Source, names ...string) (list []selector.Named) {
 	return list
 }
 
+func request(names ...selector.Named) selector.Request { return selector.Request{Categories: names} }
+
 // scored is what a ranking says of a category, which is in unless it has a reason to be out.
 func scored(c fleet.Category, out string, score float64) selector.Score {
 	return selector.Score{
@@ -30,7 +31,6 @@ func scored(c fleet.Category, out string, score float64) selector.Score {
 
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	known := []fleet.Category{"cleanup", "code", "docs", "triage"}
 	allowed := []fleet.Category{"code", "docs", "triage"}
 	scores := []selector.Score{
 		scored("docs", "", 0.9), scored("code", "", 0.4),
@@ -38,13 +38,34 @@ func TestDecide(t *testing.T) {
 	}
 	odds := map[fleet.Category]float64{"docs": 0.75, "code": 0.25}
 	likely, unlikely := 0.75, 0.25
-	ofOps := selector.Obstacle{Kind: fleet.HinderedByPool, Reason: selector.OfPool("ops")}
-	notHere := selector.Obstacle{Kind: fleet.HinderedByHost, Reason: selector.NotHere("its hosts are gpu-*, and this is big")}
 	const (
 		selected = fleet.FromSelected
 		others   = fleet.FromDiversity
 		net      = fleet.FromAllowList
+		ofOps    = "of pool ops"
 	)
+	// fire may start what has no reason to be out, and has no task, no lane and no money to look at.
+	fire := func(workers, free int, out map[fleet.Category]selector.Obstacle) selector.Input {
+		in := selector.Input{Workers: workers, Free: free}
+		for _, c := range []fleet.Category{"cleanup", "code", "docs", "triage"} {
+			o := out[c]
+			if c == "cleanup" {
+				o = selector.Obstacle{Kind: fleet.HinderedByList, Reason: selector.ReasonNotAllowed}
+			}
+			in.Candidates = append(in.Candidates, selector.Candidate{Category: c, Out: o.Reason, By: o.Kind})
+		}
+		return in
+	}
+	blocked := func(c fleet.Category, by fleet.Hindrance, reason string) map[fleet.Category]selector.Obstacle {
+		return map[fleet.Category]selector.Obstacle{c: {Kind: by, Reason: reason}}
+	}
+	forced := fire(1, 6, nil)
+	forced.Forced = []fleet.Category{"triage", "cleanup", "triage"}
+	offered := func(refused string) selector.Input {
+		in := fire(2, 6, nil)
+		in.Offer = &selector.Offer{Task: "fix", Category: "docs", Refused: refused}
+		return in
+	}
 	tests := []struct {
 		name string
 		in   Input
@@ -53,7 +74,7 @@ func TestDecide(t *testing.T) {
 	}{
 		{
 			"own ranking",
-			Input{Request: selector.Request{Categories: append(named(selected, "docs"), named(others, "code")...)}, Scores: scores, Odds: odds, Workers: 3, Free: 6},
+			Input{Input: fire(3, 6, nil), Request: request(append(named(selected, "docs"), named(others, "code")...)...), Scores: scores, Odds: odds},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: selected, Rank: 1, Score: 0.9, Odds: &likely},
 				{Category: "code", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 2, Score: 0.4, Odds: &unlikely},
@@ -64,7 +85,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			"own ranking, empty",
-			Input{Scores: scores[2:], Workers: 3, Free: 6},
+			Input{Input: fire(3, 6, nil), Scores: scores[2:]},
 			[]fleet.Choice{
 				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed},
 				{Category: "triage", Decision: fleet.Skip, Reason: selector.ReasonNoTask},
@@ -72,8 +93,18 @@ func TestDecide(t *testing.T) {
 			false,
 		},
 		{
+			"own ranking, and one forced that it left out",
+			Input{Input: forced, Request: request(named(selected, "docs")...), Scores: scores},
+			[]fleet.Choice{
+				{Category: "triage", Decision: fleet.Spawn, Reason: ReasonForced, Source: fleet.FromHand, Rank: 1},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonForced + "; " + selector.ReasonNotAllowed, Refusal: selector.ReasonNotAllowed, By: fleet.HinderedByList, Source: fleet.FromHand, Rank: 2, Score: 0.95},
+				{Category: "docs", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; beyond this fire's limit of 1", Refusal: "beyond this fire's limit of 1", By: fleet.HinderedByWorkers, Source: selected, Rank: 3, Score: 0.9},
+			},
+			false,
+		},
+		{
 			"beyond the workers",
-			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 1, Free: 6},
+			Input{Input: fire(1, 6, nil), Request: request(named(others, "docs", "code")...), Scores: scores[:2]},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
 				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; beyond this fire's limit of 1", Refusal: "beyond this fire's limit of 1", By: fleet.HinderedByWorkers, Source: others, Rank: 2, Score: 0.4},
@@ -81,8 +112,8 @@ func TestDecide(t *testing.T) {
 			false,
 		},
 		{
-			"no slot",
-			Input{Request: selector.Request{Categories: named(others, "docs", "code")}, Scores: scores[:2], Workers: 3, Free: 1},
+			"no slot left",
+			Input{Input: fire(3, 1, nil), Request: request(named(others, "docs", "code")...), Scores: scores[:2]},
 			[]fleet.Choice{
 				{Category: "docs", Decision: fleet.Spawn, Reason: "ranked by chance, as it has no grades yet", Source: others, Rank: 1, Score: 0.9},
 				{Category: "code", Decision: fleet.Skip, Reason: "ranked by chance, as it has no grades yet; no slot free: 1 left when the fire began", Refusal: "no slot free: 1 left when the fire began", By: fleet.HinderedBySlots, Source: others, Rank: 2, Score: 0.4},
@@ -90,73 +121,80 @@ func TestDecide(t *testing.T) {
 			false,
 		},
 		{
-			"foreign, some unusable",
-			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "No\nSuch", "cleanup", "code")}, Workers: 1, Free: 6},
+			"a payload, some of it unusable",
+			Input{Input: fire(1, 6, nil), Request: request(named(selected, "No\nSuch", "cleanup", "code")...)},
 			[]fleet.Choice{
 				{Category: "No\nSuch", Decision: fleet.Skip, Reason: ReasonUnknown, By: fleet.HinderedByUnknown, Source: selected, Rank: 1},
-				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 2},
-				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 3},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 2},
+				{Category: "code", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 3", Source: selected, Rank: 3},
 			},
 			false,
 		},
 		{
-			"foreign, none usable",
-			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "cleanup")}, Workers: 2, Free: 6},
+			"a payload that is answered by nothing else",
+			Input{Input: fire(2, 6, nil), Request: request(named(selected, "cleanup")...), Allowed: allowed},
 			[]fleet.Choice{
-				{Category: "cleanup", Decision: fleet.Skip, Reason: ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 1},
-				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
-				{Category: "docs", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 3},
-				{Category: "triage", Decision: fleet.Skip, Reason: "beyond this fire's limit of 2", By: fleet.HinderedByWorkers, Source: net, Rank: 4},
+				{Category: "cleanup", Decision: fleet.Skip, Reason: selector.ReasonNotAllowed, By: fleet.HinderedByList, Source: selected, Rank: 1},
+			},
+			false,
+		},
+		{"a payload that names nothing", Input{Input: fire(2, 6, nil), Allowed: allowed}, nil, false},
+		{
+			"no ranking at all",
+			Input{Input: fire(1, 6, blocked("code", fleet.HinderedByPause, "paused: lunch")), Request: selector.Request{Unread: true}, Allowed: allowed},
+			[]fleet.Choice{
+				{Category: "code", Decision: fleet.Skip, Reason: "paused: lunch", By: fleet.HinderedByPause, Source: net, Rank: 1},
+				{Category: "docs", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
+				{Category: "triage", Decision: fleet.Skip, Reason: "beyond this fire's limit of 1", By: fleet.HinderedByWorkers, Source: net, Rank: 3},
 			},
 			true,
 		},
 		{
-			"foreign, of another pool",
-			Input{
-				Request: selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
-				Barred:  map[fleet.Category]selector.Obstacle{"docs": ofOps}, Workers: 2, Free: 6,
-			},
+			"no ranking at all, beside another pool",
+			Input{Input: fire(3, 6, blocked("code", fleet.HinderedByPool, ofOps)), Request: selector.Request{Unread: true}, Allowed: allowed},
 			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},
-				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 2},
-			},
-			false,
-		},
-		{
-			"foreign, of another host",
-			Input{
-				Request: selector.Request{Foreign: true, Categories: named(selected, "docs", "code")},
-				Barred:  map[fleet.Category]selector.Obstacle{"docs": notHere}, Workers: 2, Free: 6,
-			},
-			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Skip, Reason: "not for this host: its hosts are gpu-*, and this is big", By: fleet.HinderedByHost, Source: selected, Rank: 1},
-				{Category: "code", Decision: fleet.Spawn, Reason: ReasonStart, Source: selected, Rank: 2},
-			},
-			false,
-		},
-		{
-			"foreign, all of another pool",
-			Input{
-				Request: selector.Request{Foreign: true, Categories: named(selected, "docs")},
-				Barred:  map[fleet.Category]selector.Obstacle{"docs": ofOps, "triage": ofOps}, Workers: 2, Free: 6,
-			},
-			[]fleet.Choice{
-				{Category: "docs", Decision: fleet.Skip, Reason: "of pool ops", By: fleet.HinderedByPool, Source: selected, Rank: 1},
-				{Category: "code", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
+				{Category: "docs", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 1},
+				{Category: "triage", Decision: fleet.Spawn, Reason: ReasonSafetyNet, Source: net, Rank: 2},
 			},
 			true,
 		},
 		{
-			"foreign, usable, but no slot",
-			Input{Request: selector.Request{Foreign: true, Categories: named(selected, "code")}, Workers: 2},
+			"a payload, one of another pool",
+			Input{Input: fire(2, 6, blocked("docs", fleet.HinderedByPool, ofOps)), Request: request(named(selected, "docs", "code")...)},
 			[]fleet.Choice{
-				{Category: "code", Decision: fleet.Skip, Reason: "no slot free: 0 left when the fire began", By: fleet.HinderedBySlots, Source: selected, Rank: 1},
+				{Category: "docs", Decision: fleet.Skip, Reason: ofOps, By: fleet.HinderedByPool, Source: selected, Rank: 1},
+				{Category: "code", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 2", Source: selected, Rank: 2},
+			},
+			false,
+		},
+		{
+			"a payload, but no slot",
+			Input{Input: fire(2, 0, nil), Request: request(named(selected, "code")...)},
+			[]fleet.Choice{
+				{Category: "code", Decision: fleet.Skip, Reason: "no slot free", By: fleet.HinderedBySlots, Source: selected, Rank: 1},
+			},
+			false,
+		},
+		{
+			"a payload with a task",
+			Input{Input: offered(""), Request: request(named(selected, "docs", "code")...)},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Spawn, Reason: `chosen by the selector, rank 1; with task "fix", which it chose`, Source: selected, Rank: 1, Task: "fix"},
+				{Category: "code", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 2", Source: selected, Rank: 2},
+			},
+			false,
+		},
+		{
+			"a payload with a task that is taken",
+			Input{Input: offered("claimed by ann until noon"), Request: request(named(selected, "docs")...)},
+			[]fleet.Choice{
+				{Category: "docs", Decision: fleet.Spawn, Reason: `chosen by the selector, rank 1; not with task "fix": claimed by ann until noon`, Source: selected, Rank: 1},
 			},
 			false,
 		},
 		{
 			"no workers",
-			Input{Request: selector.Request{Categories: named(others, "code")}, Free: 6},
+			Input{Input: fire(0, 6, nil), Request: request(named(others, "code")...)},
 			[]fleet.Choice{
 				{Category: "code", Decision: fleet.Skip, Reason: "beyond this fire's limit of 0", By: fleet.HinderedByWorkers, Source: others, Rank: 1},
 			},
@@ -166,7 +204,6 @@ func TestDecide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			tt.in.Known, tt.in.Allowed = known, allowed
 			must.Equal(t, "plan", Decide(tt.in), Plan{Choices: tt.want, Net: tt.net})
 		})
 	}
@@ -194,15 +231,16 @@ func TestDecideKeepsItsPromises(t *testing.T) {
 			if c.Decision != fleet.Spawn {
 				continue
 			}
-			if started++; !slices.Contains(in.Known, c.Category) || !slices.Contains(in.Allowed, c.Category) {
-				t.Errorf("got %s started, want only what is known and allowed", c.Category)
+			if of := in.Of(c.Category); of == nil || of.Out != "" {
+				t.Errorf("got %s started, want only what is known and in", c.Category)
 			}
+			started++
 		}
 		if limit := max(0, min(in.Workers, in.Free)); started > limit {
 			t.Errorf("got %d started, want at most %d", started, limit)
 		}
-		if p.Net && !in.Request.Foreign {
-			t.Error("got the allow-list under an own ranking, want none started")
+		if p.Net != in.Request.Unread {
+			t.Errorf("got the allow-list %t, want it for a payload that is no ranking alone", p.Net)
 		}
 		for i, n := range in.Request.Categories {
 			if got := p.Choices[i]; string(got.Category) != n.Category || got.Source != n.Source {
@@ -228,23 +266,27 @@ func wanted(in Input) (list []fleet.Category) {
 	return list
 }
 
-// drawInput makes a foreign request without scores, or an own one that agrees with
-// its scores, as fires have them.
+// drawInput makes a payload's request without scores, or an own one that agrees with its scores,
+// as fires have them.
 func drawInput(t *rapid.T) Input {
-	in := Input{
-		Known: []fleet.Category{"a", "b", "c", "d"}, Workers: rapid.IntRange(-1, 5).Draw(t, "workers"), Free: rapid.IntRange(0, 5).Draw(t, "free"),
-	}
-	in.Allowed = rapid.SliceOfDistinct(rapid.SampledFrom(in.Known), rapid.ID[fleet.Category]).Draw(t, "allowed")
+	in := Input{Input: selector.Input{Workers: rapid.IntRange(-1, 5).Draw(t, "workers"), Free: rapid.IntRange(0, 5).Draw(t, "free")}}
 	names := rapid.SliceOfDistinct(rapid.SampledFrom([]string{"a", "b", "c", "d", "e", "F \n"}), rapid.ID[string]).Draw(t, "names")
-	in.Request.Foreign = rapid.Bool().Draw(t, "foreign")
-	if in.Request.Foreign {
-		in.Request.Categories = named(fleet.FromAlternatives, names...)
+	for i, c := range []fleet.Category{"a", "b", "c", "d"} {
+		s := scored(c, rapid.SampledFrom([]string{"", "a reason"}).Draw(t, "out"), float64(i))
+		if in.Allowed = append(in.Allowed, c); !s.In {
+			s.By = fleet.HinderedByPause
+		}
+		in.Candidates = append(in.Candidates, *s.Candidate)
+		in.Scores = append(in.Scores, s)
+	}
+	if rapid.Bool().Draw(t, "payload") {
+		in.Scores, in.Request.Categories = nil, named(fleet.FromAlternatives, names...)
+		in.Request.Unread = len(names) == 0
 		return in
 	}
-	for i, c := range in.Known {
-		s := scored(c, rapid.SampledFrom([]string{"", "a reason"}).Draw(t, "out"), float64(i))
-		if in.Scores = append(in.Scores, s); s.In {
-			in.Request.Categories = append(in.Request.Categories, named(fleet.FromDiversity, string(c))...)
+	for _, s := range in.Scores {
+		if s.In {
+			in.Request.Categories = append(in.Request.Categories, named(fleet.FromDiversity, string(s.Category))...)
 		}
 	}
 	return in

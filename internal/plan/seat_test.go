@@ -17,18 +17,22 @@ func TestDecideSeats(t *testing.T) {
 	t.Parallel()
 	const full = "agent claude: all of its 2 slots are in use or taken by this fire"
 	in := Input{
-		Request: selector.Request{Foreign: true, Categories: named(fleet.FromSelected, "cleanup", "code", "docs", "triage")},
-		Known:   []fleet.Category{"cleanup", "code", "docs", "triage"}, Allowed: []fleet.Category{"cleanup", "code", "docs", "triage"},
-		Agents: map[fleet.Category][]string{
-			"cleanup": {"claude"}, "code": {"claude"}, "docs": {"claude", "codex"}, "triage": {"any"},
+		Request: request(named(fleet.FromSelected, "cleanup", "code", "docs", "triage")...),
+		Input: selector.Input{
+			Candidates: []selector.Candidate{
+				{Category: "cleanup", Agents: []string{"claude"}},
+				{Category: "code", Agents: []string{"claude"}},
+				{Category: "docs", Agents: []string{"claude", "codex"}},
+				{Category: "triage", Agents: []string{"any"}},
+			},
+			Seats: selector.Seats{"claude": {All: 2, Free: 1}, "codex": {All: 1, Free: 1}}, Workers: 9, Free: 9,
 		},
-		Seats: selector.Seats{"claude": {All: 2, Free: 1}, "codex": {All: 1, Free: 1}}, Workers: 9, Free: 9,
 	}
 	want := []fleet.Choice{
-		{Category: "cleanup", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "claude"},
+		{Category: "cleanup", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 1", Agent: "claude"},
 		{Category: "code", Decision: fleet.Skip, Reason: full, By: fleet.HinderedBySeats},
-		{Category: "docs", Decision: fleet.Spawn, Reason: ReasonStart + "; by agent codex, for " + full, Agent: "codex"},
-		{Category: "triage", Decision: fleet.Spawn, Reason: ReasonStart, Agent: "any"}, // has no limit
+		{Category: "docs", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 3; by agent codex, for " + full, Agent: "codex"},
+		{Category: "triage", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 4", Agent: "any"}, // has no limit
 	}
 	for i := range want {
 		want[i].Source, want[i].Rank = fleet.FromSelected, i+1
@@ -44,29 +48,31 @@ func TestNoFireExceedsSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := drawInput(t)
 		in.Workers, in.Free = 9, 9
-		in.Seats, in.Agents = selector.Seats{}, map[fleet.Category][]string{}
+		in.Seats = selector.Seats{}
 		agents := []string{"x", "y", "z"}
 		for _, a := range agents {
 			if all := rapid.IntRange(0, 3).Draw(t, "slots"); all > 0 {
 				in.Seats[a] = selector.Seat{All: all, Free: rapid.IntRange(0, all).Draw(t, "free")}
 			}
 		}
-		for _, c := range in.Known {
-			in.Agents[c] = rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 1, 3, rapid.ID[string]).Draw(t, "agents")
+		agentsOf := map[fleet.Category][]string{}
+		for i, c := range in.Candidates {
+			agentsOf[c.Category] = rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 1, 3, rapid.ID[string]).Draw(t, "agents")
+			in.Candidates[i].Agents = agentsOf[c.Category]
 		}
 		left := maps.Clone(in.Seats)
 		for _, c := range Decide(in).Choices {
 			full := func(a string) bool { seat, limited := left[a]; return limited && seat.Free == 0 }
 			if c.Decision == fleet.Spawn {
-				if at := slices.Index(in.Agents[c.Category], c.Agent); at < 0 || !isFull(in.Agents[c.Category][:at], full) {
-					t.Errorf("%s: got agent %q of %v, want the first with a slot of %v", c.Category, c.Agent, in.Agents[c.Category], left)
+				if at := slices.Index(agentsOf[c.Category], c.Agent); at < 0 || !isFull(agentsOf[c.Category][:at], full) {
+					t.Errorf("%s: got agent %q of %v, want the first with a slot of %v", c.Category, c.Agent, agentsOf[c.Category], left)
 				}
 				if seat, limited := left[c.Agent]; limited {
 					seat.Free--
 					left[c.Agent] = seat
 				}
-			} else if in.Usable(selector.Request{Categories: []selector.Named{{Category: string(c.Category)}}}) && c.Rank > 0 && !isFull(in.Agents[c.Category], full) {
-				t.Errorf("%s: got it skipped (%s) with %v left of %v", c.Category, c.Reason, left, in.Agents[c.Category])
+			} else if in.Blocker(c.Category, 0).Kind == "" && c.Rank > 0 && !isFull(agentsOf[c.Category], full) {
+				t.Errorf("%s: got it skipped (%s) with %v left of %v", c.Category, c.Reason, left, agentsOf[c.Category])
 			}
 		}
 		for a, seat := range left {

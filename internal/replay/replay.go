@@ -13,7 +13,6 @@ import (
 	"fmt"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/plan"
 	"stint/internal/selector"
 )
@@ -63,9 +62,7 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	r := Result{Fire: f, Selection: selector.Rank(in), Followed: f.Own}
 	r.compare("seed", f.Seed, in.Seed)
 	r.compare("workers", f.Workers, in.Workers)
-	limits := plan.Limits(in)
-	limits.Allowed = f.Allowed
-	limits.Known = plain.Each(in.Candidates, func(c selector.Candidate) fleet.Category { return c.Category })
+	decision := plan.Input{Input: in, Allowed: f.Allowed}
 	if r.Followed {
 		own := r.Selection.Payload()
 		text, err := json.Marshal(own)
@@ -73,11 +70,11 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 			return Result{}, err
 		}
 		r.comparePayload(f.Selection, text)
-		limits.Request, limits.Scores, limits.Odds = own.Request(), r.Selection.Scores, r.Selection.Odds(redraws)
-	} else if limits.Request, err = selector.ParsePayload(f.Selection); err != nil {
+		decision.Request, decision.Scores, decision.Odds = own.Request(), r.Selection.Scores, r.Selection.Odds(redraws)
+	} else if decision.Request, err = selector.ParsePayload(f.Selection); err != nil {
 		r.differ("selection", "a payload that was followed", err.Error())
 	}
-	r.Choices = plan.Decide(limits).Choices
+	r.Choices = plan.Decide(decision).Choices
 	r.compareChoices()
 	return r, nil
 }

@@ -26,24 +26,24 @@ func record(t rapid.TB, in selector.Input, payload []byte) fleet.Fire {
 	f := fleet.Fire{ID: in.Fire, At: in.At, Seed: in.Seed, Workers: in.Workers, Inputs: marshal(t, in), Selection: payload}
 	s := selector.Rank(in)
 	own := s.Payload()
-	limits := plan.Input{Workers: in.Workers, Free: in.Free}
+	decision := plan.Input{Input: in}
 	for _, c := range in.Candidates {
-		if limits.Known = append(limits.Known, c.Category); c.Out != selector.ReasonNotAllowed {
-			limits.Allowed = append(limits.Allowed, c.Category)
+		if c.Out != selector.ReasonNotAllowed {
+			decision.Allowed = append(decision.Allowed, c.Category)
 		}
 	}
-	slices.Reverse(limits.Allowed) // no order that the inputs would give
-	f.Own, f.Allowed = payload == nil, limits.Allowed
+	slices.Reverse(decision.Allowed) // no order that the inputs would give
+	f.Own, f.Allowed = payload == nil, decision.Allowed
 	if payload == nil {
 		f.Selection = marshal(t, own)
-		limits.Request, limits.Scores, limits.Odds = own.Request(), s.Scores, s.Odds(testRedraws)
+		decision.Request, decision.Scores, decision.Odds = own.Request(), s.Scores, s.Odds(testRedraws)
 	} else {
 		var err error
-		if limits.Request, err = selector.ParsePayload(payload); err != nil {
+		if decision.Request, err = selector.ParsePayload(payload); err != nil {
 			t.Fatal(err)
 		}
 	}
-	f.Choices = plan.Decide(limits).Choices
+	f.Choices = plan.Decide(decision).Choices
 	for i := range f.Choices {
 		if f.Choices[i].Decision == fleet.Spawn {
 			f.Choices[i].Run = fleet.RunID(string(f.Choices[i].Category) + "-run")

@@ -150,9 +150,8 @@ func originText(v RunView) string {
 		text = fmt.Sprintf("%d, rank %d; it follows a good run", v.Fire, v.Rank)
 	}
 	if c := v.Choice; c != nil {
-		text += fmt.Sprintf(", score %.3f", c.Score)
-		if c.Odds != nil {
-			text += fmt.Sprintf(", odds %.2f", *c.Odds)
+		if c.Odds != nil { // stint ranked
+			text += fmt.Sprintf(", score %.3f, odds %.2f", c.Score, *c.Odds)
 		}
 		text = because(text, c.Reason)
 	}

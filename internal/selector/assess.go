@@ -54,6 +54,8 @@ type Situation struct {
 	Queue
 	Facts []Facts
 	Only  fleet.Category // assess this one alone; empty: all
+	// Forced are categories that a person wants started, whatever yields to that.
+	Forced []fleet.Category
 	// Begins leaves out what a session that begins finds out by itself: whether it gets a lane,
 	// a task and a claim. Its category has rested.
 	Begins bool
@@ -207,8 +209,9 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 			obstacle{f.Arm.Asleep(f.Arm.Round, w.news), fleet.HinderedByBackoff, f.backsOff, time.Time{}},
 		)
 	}
+	forced := slices.Contains(s.Forced, f.Category)
 	for _, o := range all {
-		if o.stands {
+		if o.stands && !(forced && o.kind.Yields()) {
 			list = append(list, Obstacle{Kind: o.kind, Reason: o.reason(), Until: o.until})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/bandit"
@@ -157,8 +158,9 @@ type Named struct {
 
 // Request is what a fire takes from a payload: categories in order, each once.
 type Request struct {
-	Foreign    bool // not written by stint
+	Unread     bool // the payload has no field of a ranking: it says nothing, not even that nothing is to start
 	Categories []Named
+	Task       fleet.TaskID // selected.id, with which a session of the selected category is to begin; empty: none
 }
 
 // foreignPayload is the part of a payload that a fire reads; other fields are ignored.
@@ -174,6 +176,7 @@ type foreignPayload struct {
 // a key is given twice, a null has to undo what came before.
 type foreignChoice struct {
 	Category *string `json:"category"`
+	ID       any     `json:"id"` // of the task that is to come first: text, or a tracker's number
 }
 
 // ParsePayload reads the categories out of a payload, stint's own or another
@@ -195,6 +198,13 @@ func ParsePayload(data []byte) (Request, error) {
 		return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
 	}
 	foreign := p.Schema != Schema
+	var r Request
+	if p.Selected != nil && p.Selected.Category != nil && *p.Selected.Category != "" {
+		if r.Task, err = taskOf(p.Selected.ID); err != nil {
+			return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
+		}
+	}
+	r.Unread = !ranks(data)
 	var g gathering
 	g.choices(fleet.FromSelected, p.Selected)
 	g.choices(fleet.FromDiversity, p.DiversityAlternatives...)
@@ -204,7 +214,56 @@ func ParsePayload(data []byte) (Request, error) {
 			g.add(string(s.Category), fleet.FromScores)
 		}
 	}
-	return Request{Foreign: foreign, Categories: g.list}, nil
+	r.Categories = g.list
+	return r, nil
+}
+
+// ranks reports whether a payload has any field of a ranking, be it empty or null.
+func ranks(data []byte) bool {
+	var fields map[string]json.RawMessage
+	_ = json.Unmarshal(data, &fields) // it was read before
+	for name := range fields {
+		if slices.Contains([]string{"selected", "diversity_alternatives", "alternatives", "all_scores"}, strings.ToLower(name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// taskOf reads the id of the selected task; null and "" count as absent.
+func taskOf(id any) (fleet.TaskID, error) {
+	switch id := id.(type) {
+	case nil:
+		return "", nil
+	case string:
+		return fleet.TaskID(id), nil
+	case float64:
+		return fleet.TaskID(strconv.FormatFloat(id, 'f', -1, 64)), nil
+	}
+	return "", fmt.Errorf("field selected.id: want text, got %s", kind(id))
+}
+
+// Known checks that a request that names categories names one that there is.
+func (r Request) Known(in Input) error {
+	var names []string
+	for _, n := range r.Categories {
+		if in.Of(fleet.Category(n.Category)) != nil {
+			return nil
+		}
+		names = append(names, strconv.Quote(n.Category))
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	const most = 5
+	more := ""
+	if len(names) > most {
+		more = fmt.Sprintf(" and %d more", len(names)-most)
+		names = names[:most]
+	}
+	known := plain.Each(in.Candidates, func(c Candidate) string { return string(c.Category) })
+	return fleet.WithHint(fmt.Errorf("payload: no category of this fleet is named, but %s%s: %w", strings.Join(names, ", "), more, fleet.ErrUsage),
+		"the categories are "+strings.Join(known, ", "))
 }
 
 // Request is what a fire takes from stint's own payload.

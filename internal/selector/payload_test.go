@@ -98,7 +98,11 @@ func TestPayloadComesBack(t *testing.T) {
 		payload := s.Payload()
 		data := must.Get(json.Marshal(payload))(t)
 		got := must.Get(ParsePayload(data))(t)
-		must.Equal(t, "request", got, payload.Request())
+		want := payload.Request()
+		if payload.Selected != nil {
+			want.Task = payload.Selected.ID
+		}
+		must.Equal(t, "request", got, want)
 		if len(got.Categories) != len(s.Ranked()) {
 			t.Errorf("got %d categories, want the %d ranked", len(got.Categories), len(s.Ranked()))
 		}
@@ -118,43 +122,52 @@ func TestParsePayload(t *testing.T) {
 		data string
 		want string // foreign or own, then category<source
 	}{
-		{"selected", `{"selected":{"category":"code"}}`, "foreign code<selected.category"},
-		{"diversity", `{"diversity_alternatives":[{"category":"b","score":1.1},{"category":"a"}]}`, "foreign b<diversity_alternatives a<diversity_alternatives"},
-		{"alternatives", `{"alternatives":[{"id":"t","category":"b"},{"category":"a"}]}`, "foreign b<alternatives a<alternatives"},
-		{"scores, a map", `{"all_scores":{"a":0.2,"b":1.4,"c":0.2}}`, "foreign b<all_scores a<all_scores c<all_scores"},
-		{"scores, a list", `{"all_scores":[{"category":"a","score":0.2},{"category":"b","score":1.4}]}`, "foreign b<all_scores a<all_scores"},
-		{"scores, not positive", `{"all_scores":{"a":0,"b":-1,"c":0.1,"d":null}}`, "foreign c<all_scores"},
-		{"own scores, not positive", `{` + own + `"all_scores":{"a":0,"b":-1,"c":0.1}}`, "own c<all_scores a<all_scores b<all_scores"},
+		{"selected", `{"selected":{"category":"code"}}`, "read code<selected.category"},
+		{"diversity", `{"diversity_alternatives":[{"category":"b","score":1.1},{"category":"a"}]}`, "read b<diversity_alternatives a<diversity_alternatives"},
+		{"alternatives", `{"alternatives":[{"id":"t","category":"b"},{"category":"a"}]}`, "read b<alternatives a<alternatives"},
+		{"scores, a map", `{"all_scores":{"a":0.2,"b":1.4,"c":0.2}}`, "read b<all_scores a<all_scores c<all_scores"},
+		{"scores, a list", `{"all_scores":[{"category":"a","score":0.2},{"category":"b","score":1.4}]}`, "read b<all_scores a<all_scores"},
+		{"scores, not positive", `{"all_scores":{"a":0,"b":-1,"c":0.1,"d":null}}`, "read c<all_scores"},
+		{"read scores, not positive", `{` + own + `"all_scores":{"a":0,"b":-1,"c":0.1}}`, "read c<all_scores a<all_scores b<all_scores"},
 		{
 			"precedence",
 			`{"all_scores":{"e":9,"a":1},"alternatives":[{"category":"d"},{"category":"b"}],
 			  "diversity_alternatives":[{"category":"c"},{"category":"a"}],"selected":{"category":"b"}}`,
-			"foreign b<selected.category c<diversity_alternatives a<diversity_alternatives d<alternatives e<all_scores",
+			"read b<selected.category c<diversity_alternatives a<diversity_alternatives d<alternatives e<all_scores",
 		},
-		{"the same twice", `{"alternatives":[{"category":"a"},{"category":"a"}]}`, "foreign a<alternatives"},
-		{"nulls", `{"schema":null,"selected":null,"diversity_alternatives":null,"alternatives":[null,{"category":null},{}],"all_scores":null}`, "foreign"},
-		{"selected nobody", `{"selected":{"category":null}}`, "foreign"},
-		{"no name", `{"selected":{"category":""},"all_scores":{"":1}}`, "foreign"},
-		{"unknown spelling", `{"selected":{"category":"No Such\nThing"}}`, "foreign No Such\nThing<selected.category"},
-		{"whatever else", `{"tier":"one","seed":{},"selected":{"id":7,"category":"a"},"extra":[1]}`, "foreign a<selected.category"},
-		{"own", `{` + own + `"selected":{"category":"a"}}`, "own a<selected.category"},
-		{"a later schema", `{"schema":"stint/selection@2","selected":{"category":"a"}}`, "foreign a<selected.category"},
-		{"nothing", `{}`, "foreign"},
-		{"space around", "\n\t {} \n", "foreign"},
-		{"selected twice", `{"selected":{"category":"a"},"selected":{"category":"b"}}`, "foreign b<selected.category"},
-		{"selected, then null", `{"selected":{"category":"a"},"selected":null}`, "foreign"},
-		{"lists twice", `{"alternatives":[{"category":"a"}],"alternatives":[{"category":"b"}]}`, "foreign b<alternatives"},
-		{"scores twice", `{"all_scores":{"a":1},"all_scores":{"b":2}}`, "foreign b<all_scores"},
-		{"a score twice", `{"all_scores":{"a":1,"a":-1}}`, "foreign"},
-		{"a score twice in a list", `{"all_scores":[{"category":"a","score":1},{"category":"b","score":2},{"category":"a","score":3}]}`, "foreign a<all_scores b<all_scores"},
-		{"half a character", `{"selected":{"category":"\ud800"}}`, "foreign \ufffd<selected.category"},
-		{"deep, and ignored", `{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, "foreign"},
+		{"the same twice", `{"alternatives":[{"category":"a"},{"category":"a"}]}`, "read a<alternatives"},
+		{"nulls", `{"schema":null,"selected":null,"diversity_alternatives":null,"alternatives":[null,{"category":null},{}],"all_scores":null}`, "read"},
+		{"selected nobody", `{"selected":{"category":null}}`, "read"},
+		{"no name", `{"selected":{"category":""},"all_scores":{"":1}}`, "read"},
+		{"unknown spelling", `{"selected":{"category":"No Such\nThing"}}`, "read No Such\nThing<selected.category"},
+		{"whatever else", `{"tier":"one","seed":{},"selected":{"id":7,"category":"a"},"extra":[1]}`, "read 7 a<selected.category"},
+		{"read", `{` + own + `"selected":{"category":"a"}}`, "read a<selected.category"},
+		{"a later schema", `{"schema":"stint/selection@2","selected":{"category":"a"}}`, "read a<selected.category"},
+		{"nothing", `{}`, "unread"},
+		{"space around", "\n\t {} \n", "unread"},
+		{"selected twice", `{"selected":{"category":"a"},"selected":{"category":"b"}}`, "read b<selected.category"},
+		{"selected, then null", `{"selected":{"category":"a"},"selected":null}`, "read"},
+		{"lists twice", `{"alternatives":[{"category":"a"}],"alternatives":[{"category":"b"}]}`, "read b<alternatives"},
+		{"scores twice", `{"all_scores":{"a":1},"all_scores":{"b":2}}`, "read b<all_scores"},
+		{"a score twice", `{"all_scores":{"a":1,"a":-1}}`, "read"},
+		{"a score twice in a list", `{"all_scores":[{"category":"a","score":1},{"category":"b","score":2},{"category":"a","score":3}]}`, "read a<all_scores b<all_scores"},
+		{"half a character", `{"selected":{"category":"\ud800"}}`, "read \ufffd<selected.category"},
+		{"deep, and ignored", `{"x":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + `}`, "unread"},
+		{"a null selection", `{"selected":null}`, "read"},
+		{"a field of other case", `{"All_Scores":null}`, "read"},
+		{"a task", `{"selected":{"category":"a","id":"fix"}}`, "read fix a<selected.category"},
+		{"a tracker's number", `{"selected":{"category":"a","id":1234567}}`, "read 1234567 a<selected.category"},
+		{"a task of an empty category", `{"selected":{"id":"fix","category":""}}`, "read"},
+		{"a task of no category", `{"selected":{"id":"fix"}}`, "read"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			r := must.Get(ParsePayload([]byte(tt.data)))(t)
-			got := map[bool]string{true: "foreign", false: "own"}[r.Foreign]
+			got := map[bool]string{true: "unread", false: "read"}[r.Unread]
+			if r.Task != "" {
+				got += " " + string(r.Task)
+			}
 			for _, n := range r.Categories {
 				got += fmt.Sprintf(" %s<%s", n.Category, n.Source)
 			}
@@ -192,6 +205,7 @@ func TestParsePayloadErrors(t *testing.T) {
 		{"wrong the second time", `{"selected":{"category":"a"},"selected":7}`, "line 1, column 41: field selected: want an object, got number"},
 		{"too deep", `{"x":` + strings.Repeat("[", 20000), "line 1, column 10005: not JSON: invalid character '[' exceeded max depth"},
 		{"a list", `[]`, "line 1, column 1: field payload: want an object, got array"},
+		{"selected id", `{"selected":{"category":"a","id":["b"]}}`, "field selected.id: want text, got a list"},
 		{"schema", `{"schema":1}`, "line 1, column 11: field schema: want text, got number"},
 		{"selected", "{\n\"selected\":[]}", "line 2, column 12: field selected: want an object, got array"},
 		{"selected category", "{\n \"selected\": {\"category\": 5}}", "line 2, column 27: field selected.category: want text, got number"},

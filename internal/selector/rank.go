@@ -32,8 +32,27 @@ type Input struct {
 	Seats      Seats               `json:"seats,omitempty"`          // and no more of an agent than it has slots
 	Closed     string              `json:"closed,omitempty"`         // why nothing may be started at all; empty: it may
 	Failed     []fleet.SourceFault `json:"failed_sources,omitempty"` // of tasks; no part of the ranking
+	Forced     []fleet.Category    `json:"forced,omitempty"`         // by a person: started first, whatever yields to that
+	Offer      *Offer              `json:"offer,omitempty"`          // the task that another selector chose; nil: none
 	Candidates []Candidate         `json:"candidates"`
 	Blocked    []BlockedTask       `json:"blocked"`
+}
+
+// Offer is the task with which another selector wants its first category to begin.
+type Offer struct {
+	Task     fleet.TaskID   `json:"task"`
+	Category fleet.Category `json:"category"`
+	Refused  string         `json:"refused,omitempty"` // why a session cannot begin with it; empty: it can
+}
+
+// Of is what is known of a category, or nil.
+func (in Input) Of(c fleet.Category) *Candidate {
+	for i := range in.Candidates {
+		if in.Candidates[i].Category == c {
+			return &in.Candidates[i]
+		}
+	}
+	return nil
 }
 
 // Score is what a ranking says of one category.

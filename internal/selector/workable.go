@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // ClaimBlocked is the reason of a task that a take would deny.
@@ -31,6 +32,8 @@ type Queue struct {
 	Round func(fleet.Category) fleet.Round
 	// Overlaps are the tasks that are to change what other work changes.
 	Overlaps map[fleet.TaskID]fleet.Overlap
+	// First is the task that another selector chose: where it can be worked on, it comes first.
+	First fleet.TaskID
 	// ByHand has a task that rests be worked on where no other is left: a person asks for it.
 	ByHand bool
 }
@@ -67,7 +70,33 @@ func (q Queue) workable(g graph) (ready []*fleet.Task, blocked []Blocked) {
 		n, _ := o.compare(a, b)
 		return n
 	})
+	if i := slices.IndexFunc(ready, func(t *fleet.Task) bool { return t.ID == q.First }); i > 0 {
+		chosen := ready[i]
+		copy(ready[1:], ready[:i])
+		ready[0] = chosen
+	}
 	return ready, blocked
+}
+
+// Refuse says why a session of a category cannot begin with a task, or "".
+func (q Queue) Refuse(c fleet.Category, id fleet.TaskID) string {
+	i := slices.IndexFunc(q.Tasks, func(t fleet.Task) bool { return t.ID == id })
+	if i < 0 {
+		return "no task has that id"
+	}
+	t := &q.Tasks[i]
+	if t.Category != c {
+		return "it is of category " + string(t.Category)
+	}
+	for _, held := range q.Held {
+		if held.Key == id.Key() {
+			return fmt.Sprintf("claimed by %s until %s", held.Holder, plain.Stamp(held.ExpiresAt))
+		}
+	}
+	if !t.State.Workable() {
+		return "its state is " + string(t.State)
+	}
+	return first(q.TaskObstacles(t)).Reason
 }
 
 // hinder is what keeps a task in a workable state from being worked on, one after the

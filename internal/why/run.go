@@ -98,6 +98,8 @@ func (r Run) picked() (list []string) {
 		list = append(list, "It came to no task.")
 	case run.Task == "":
 		list = append(list, "It has no task yet.")
+	case r.Choice != nil && r.Choice.Task == run.Task:
+		list = append(list, sentence("It took %q, at epoch %d: the selector that its fire followed chose that task", run.Task, run.Epoch))
 	case r.First == run.Task:
 		list = append(list, sentence("It took %q, at epoch %d: the first of its category already when the fire ranked", run.Task, run.Epoch))
 	case r.First != "" && r.Choice != nil && r.Choice.Category == run.Category:

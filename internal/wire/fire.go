@@ -37,6 +37,7 @@ type Choice struct {
 	Score    float64        `json:"score"`
 	Odds     *float64       `json:"odds"`  // probability of being started; null: another selector's ranking
 	Agent    string         `json:"agent"` // that is to work; empty: it is not started
+	Task     fleet.TaskID   `json:"task"`  // that another selector chose, tried first; empty: the usual order
 	Unit     string         `json:"unit"`
 	Run      fleet.RunID    `json:"run"`
 }
@@ -51,5 +52,5 @@ func NewFire(f fleet.Fire) Fire {
 }
 
 func newChoice(c fleet.Choice) Choice {
-	return Choice{c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Odds, c.Agent, c.Unit, c.Run}
+	return Choice{c.Category, c.Decision, c.Reason, c.Source, c.Rank, c.Score, c.Odds, c.Agent, c.Task, c.Unit, c.Run}
 }

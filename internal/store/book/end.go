@@ -67,6 +67,9 @@ func (p *Page) end(r fleet.Run) error {
 	if !found || !row.EndedAt.IsZero() {
 		return fmt.Errorf("it has ended already: %w", fleet.ErrLost)
 	}
+	if row.Key == "" {
+		row.Task = "" // it was to try it, and never did
+	}
 	// The record says whose session it was, at which task.
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)

@@ -33,14 +33,14 @@ func (p *Page) plan(r fleet.Run) error {
 	return nil
 }
 
-// planned is the row of a run that is to begin.
+// planned is the row of a run that is to begin, with the task that it is to try first.
 func (p *Page) planned(r fleet.Run) Run {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = p.Now
 	}
 	return Run{Run: fleet.Run{
 		ID: r.ID, Seat: r.Seat, Fire: r.Fire, Category: r.Category, Rank: r.Rank, ChainDepth: r.ChainDepth, Source: r.Source, Unit: r.Unit,
-		Agent: r.Agent, CreatedAt: whole(r.CreatedAt), NotBefore: whole(r.NotBefore),
+		Agent: r.Agent, Task: r.Task, CreatedAt: whole(r.CreatedAt), NotBefore: whole(r.NotBefore),
 	}}
 }
 

@@ -43,6 +43,7 @@ func Choices() Table[book.Choice] {
 			{"score", &c.Score},
 			{"odds", &c.Odds},
 			{"agent", &c.Agent},
+			{"task", &c.Task},
 			{"unit", &c.Unit},
 			{"run", &c.Run},
 		}

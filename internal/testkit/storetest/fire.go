@@ -16,7 +16,7 @@ func testFire(first, second fleet.RunID) (fleet.Fire, []fleet.Run) {
 		At:   Start(), Seed: 1<<64 - 1, Workers: 3, Inputs: []byte(`{"fire":1}`), Selection: []byte(`{"a":"ünïcode"}`),
 		Own: true, Allowed: []fleet.Category{"docs", "code"},
 		Choices: []fleet.Choice{
-			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Odds: value(0.25), Unit: "u1", Run: first},
+			{Category: "docs", Decision: fleet.Spawn, Reason: "drew 0.9", Source: fleet.FromSelected, Rank: 1, Score: 0.9, Odds: value(0.25), Task: "fix", Unit: "u1", Run: first},
 			{Category: "No\nSuch", Decision: fleet.Skip, Reason: "unknown category", By: fleet.HinderedByUnknown, Source: fleet.FromScores, Rank: 2},
 			{Category: "code", Decision: fleet.Spawn, Reason: "drew -0.1", Refusal: "no slot", By: fleet.HinderedBySlots, Source: fleet.FromDiversity, Rank: 3, Score: -0.1, Odds: value(0.0), Unit: "u2", Run: second},
 		},
