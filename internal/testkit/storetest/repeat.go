@@ -2,6 +2,11 @@ package storetest
 
 import (
 	"context"
+	"flag"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -194,9 +199,15 @@ func repeatedWrites() map[string]repeated {
 }
 
 // Repeat makes each write once more, as one does who heard of an error, whether the write had
-// gone through before it or not: what is on record then is what one write leaves.
+// gone through before it or not: what is on record then is what one write leaves. All writes are made where a hundred
+// random logs are drawn, and otherwise as large a share of them.
 func (contract) Repeat(t *testing.T, b bundle) {
-	for name, w := range repeatedWrites() {
+	writes := repeatedWrites()
+	names := slices.Sorted(maps.Keys(writes))
+	checks := must.Get(strconv.Atoi(flag.Lookup("rapid.checks").Value.String()))(t)
+	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names[:min(len(names), len(names)*checks/100)] {
+		w := writes[name]
 		once := b.fresh(t, bandit.Defaults())
 		w.before(t, once)
 		first := must.Get(w.write(t.Context(), once))(t)
