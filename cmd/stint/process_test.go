@@ -25,6 +25,17 @@ func scriptExits(ts *testscript.TestScript, args []string) {
 	}
 }
 
+// scriptRefuses runs a command that is wrong usage: it ends with status 2, prints nothing, and its standard error matches.
+func scriptRefuses(ts *testscript.TestScript, args []string) {
+	scriptExits(ts, append([]string{"2"}, args[1:]...))
+	if got := ts.ReadFile("stdout"); got != "" {
+		ts.Fatalf("standard output: %q, want nothing", got)
+	}
+	if got := ts.ReadFile("stderr"); !regexp.MustCompile("(?m)" + args[0]).MatchString(got) {
+		ts.Fatalf("standard error: %q, want a match for %q", got, args[0])
+	}
+}
+
 func exitStatus(ts *testscript.TestScript, err error) int {
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {

@@ -20,7 +20,7 @@ import (
 const patience = 30 * time.Second
 
 func TestMain(m *testing.M) {
-	testscript.Main(withServer{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": boxtest.Escapes, "doors": boxtest.Doors, "without": boxtest.Without})
+	testscript.Main(around{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": boxtest.Escapes, "doors": boxtest.Doors, "without": boxtest.Without})
 }
 
 // TestScript runs what an operator types, with the real program, git and, where a
@@ -51,10 +51,11 @@ func scriptCondition(name string) (bool, error) {
 
 // setupScript gives every script a home, a fleet name and a git identity of its
 // own. In files named *.toml, @WORK@, @FLEET@ and @BIN@ stand for the script's
-// folder, its fleet's name, and the folder of stint and fakeagent.
+// folder, its fleet's name, and the folder of stint and fakeagent. The name has no sixteen letters or digits in a row,
+// which would read as the id of a run.
 func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, ".home")
-	name := fmt.Sprintf("s%dx%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
+	name := fmt.Sprintf("s%d_%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
 	bin, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
 	recorded, err := filepath.Abs("../../internal/transcript/testdata") // what real agents printed
 	if err != nil {
@@ -113,6 +114,7 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		run         func(*testscript.TestScript, []string)
 	}{
 		{"exits", "STATUS COMMAND…", 2, scriptExits},
+		{"refuses", "PATTERN COMMAND…", 2, scriptRefuses},
 		{"until", "PATTERN COMMAND…", 2, scriptUntil},
 		{"start", "NAME COMMAND…", 2, scriptStart},
 		{"signal", "NAME INT|TERM", 2, scriptSignal},
