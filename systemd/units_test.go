@@ -143,7 +143,7 @@ func TestFiles(t *testing.T) {
 		"stint@bob.service.d/stint.conf": "[Service] ExecStart= " +
 			"ExecStart=/usr/bin/true --config /home/bob/stint.toml fanout",
 		"stint@.service": "[Unit] Description=Fire of stint fleet %i StartLimitIntervalSec=0 " +
-			"[Service] Type=oneshot ExecStart=/usr/bin/env stint fanout SuccessExitStatus=3 TimeoutStartSec=5min " +
+			"[Service] Type=oneshot ExecStart=/usr/bin/env stint fanout SuccessExitStatus=3 TimeoutStartSec=15min " +
 			"NoNewPrivileges=yes LockPersonality=yes RestrictRealtime=yes RestrictSUIDSGID=yes " +
 			"RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK " +
 			"SystemCallArchitectures=native SystemCallFilter=@system-service SystemCallErrorNumber=EPERM",

@@ -92,6 +92,10 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 	}
 }
 
+// mostWait bounds each command that a fire waits for. Five run one after another: the slowest task source, selector,
+// outcome, feedback and the pushes of answers. The unit of a fire ends it after 15 minutes, before it starts anything.
+const mostWait = 2 * time.Minute
+
 func (c *Config) reviewKeys() []tomlfile.Key {
 	r := &c.Review
 	return []tomlfile.Key{
@@ -115,17 +119,17 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 		tomlfile.Of("publish", &r.Publish, nil, tomlfile.Command(0),
 			`A command that opens a request for a branch which "stint review publish" has pushed, such as
 			["gh", "pr", "create", "--head", "{branch}", "--title", "{title}", "--body-file", "-"].`),
-		tomlfile.Of("publish_timeout", &r.PublishTimeout, time.Minute, tomlfile.Duration(), // a forge that is well answers in seconds
+		tomlfile.Of("publish_timeout", &r.PublishTimeout, time.Minute, tomlfile.Within(mostWait), // a forge that is well answers in seconds
 			`How long that command may take.`),
 		tomlfile.Of("outcome", &r.Outcome, nil, tomlfile.Command(0),
 			`A command that each fire asks what became of the work of sessions, for those who review it at a forge:
 			it gets a list of JSON and prints one. See "stint help review".`),
-		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Duration(), // each fire waits for it
+		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Within(mostWait), // each fire waits for it
 			`How long that command may take.`),
 		tomlfile.Of("feedback", &r.Feedback, nil, tomlfile.Command(0),
 			`A command that prints what checks and reviewers say of published items: see "stint help review". News
 			becomes the next session at the task, on the same branch.`),
-		tomlfile.Of("feedback_timeout", &r.FeedbackTimeout, time.Minute, tomlfile.Duration(), // some calls of a forge
+		tomlfile.Of("feedback_timeout", &r.FeedbackTimeout, time.Minute, tomlfile.Within(mostWait), // some calls of a forge
 			`How long that command may take.`),
 		tomlfile.Of("max_rounds", &r.MaxRounds, 3, tomlfile.Whole(0, tomlfile.NoLimit), // more is a sign of a misunderstanding
 			`How often sessions answer what is said of an item, before its task waits for a person.`),
@@ -187,7 +191,7 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 		tomlfile.Of("command", &s.Command, nil, tomlfile.Command(0),
 			`A command that prints a ranking to follow instead of the built-in one, which it gets as JSON on its
 			input. When it fails, the built-in one stands.`),
-		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // leaves a fire, which has five minutes, time to fall back
+		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Within(mostWait), // a fire waits for it, and then falls back
 			`How long that command may take.`),
 		environment(&s.PassEnvironment, commonEnvironment()),
 		tomlfile.Of("v", &b.V, d.V, tomlfile.Number(0.1, 1000),

@@ -479,7 +479,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
 		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "3m"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
-		{"days", least + "[selector]\ntimeout = \"1d\"", `7:1: selector.timeout: ` + durationWant + `"1d"`, `write timeout = "20s"`},
+		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
 		{"share below zero", least + "share = -1", "6:1: category.code.share: want a number from 0 to 1, not -1", "write share = 0.0"},
 		{"every lesson withheld", least + "[lessons]\nwithhold = 1", "7:1: lessons.withhold: want a number from 0 to below 1, not 1", "write withhold = 0.2"},

@@ -106,7 +106,7 @@ func (c *Config) sourceKeys(s *TaskSource) []tomlfile.Key {
 			`A command that reports to the tracker that a task was closed, such as ["bd", "close", "{id}"].`),
 		tomlfile.Of("release", &s.Release, nil, tomlfile.Command(0),
 			`A command that reports to the tracker that a session ended otherwise.`),
-		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Duration(), // several sources, all slow, leave a fire its minutes
+		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Within(mostWait), // several sources, all slow, leave a fire its minutes
 			`How long each of the commands may take.`),
 		tomlfile.Of("category", &s.Category, "", c.categoryOrNone(),
 			`The category of its tasks that name none. Left out, it goes by their tags, or else is

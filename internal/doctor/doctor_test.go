@@ -253,11 +253,11 @@ func TestExamine(t *testing.T) {
 		{"fire failed", func(f *Facts) { own(f).Service.Active, own(f).Service.Result = "failed", "exit-code" }, []string{
 			"fires problem: stint@bob.service failed at its last fire: exit-code | journalctl --user -n 50 -u stint@bob.service",
 		}},
-		{"nothing on record", func(f *Facts) { f.Record.LastFire = now().Add(-40 * time.Minute) }, []string{
-			"fires problem: stint@bob.timer fired at 2026-07-01T12:00:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
+		{"nothing on record", func(f *Facts) { f.Record.LastFire, own(f).Last = now().Add(-40*time.Minute), now().Add(-20*time.Minute) }, []string{
+			"fires problem: stint@bob.timer fired at 2026-07-01T11:50:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
 		}},
-		{"nothing ever on record", func(f *Facts) { f.Record.LastFire = time.Time{} }, []string{
-			"fires problem: stint@bob.timer fired at 2026-07-01T12:00:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
+		{"nothing ever on record", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, now().Add(-20*time.Minute) }, []string{
+			"fires problem: stint@bob.timer fired at 2026-07-01T11:50:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
 		}},
 		{"the first is under way", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, now().Add(-time.Minute) }, nil},
 		{"never fired", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, time.Time{} }, nil},

@@ -138,8 +138,8 @@ func examineUnitFiles(t Timer, f Facts) Finding {
 	return bad
 }
 
-// late is how long after its timer a fire may be on record: the service has five minutes.
-const late = 5 * time.Minute
+// late is how long after its timer a fire may be on record: the service has fifteen minutes.
+const late = 15 * time.Minute
 
 // examineFires compares what the timer did with what is on record. How far apart fires are
 // meant to be the service manager does not say, nor need it: one that fired left a fire on

@@ -11,7 +11,7 @@ import (
 	"stint/internal/survey"
 )
 
-// tellTime is what a fire may take for notices of lanes: it has five minutes for all it does.
+// tellTime is what a fire may take for notices of lanes: it has a quarter of an hour for all it does.
 const tellTime = 30 * time.Second
 
 // day is how often people are reminded of what they are slow in themselves.

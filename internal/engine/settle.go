@@ -277,8 +277,8 @@ func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	return ""
 }
 
-// debtTime is what a fire takes to report to sources what they are owed. Its unit has five
-// minutes.
+// debtTime is what a fire takes to report to sources what they are owed. Its unit has a
+// quarter of an hour.
 const debtTime = time.Minute
 
 // payAll makes the reports to sources that crashed or failed workers owe, within debtTime. It
