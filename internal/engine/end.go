@@ -109,16 +109,17 @@ func (w *worker) record(ctx context.Context) error {
 	if err := w.Store.Complete(ctx, w.run); !errors.Is(err, fleet.ErrLost) { // the lease was over, and the claim is nobody else's
 		return err
 	}
-	w.run.Verdict = lostVerdict(w.run)
+	w.run = lost(w.run)
 	return w.Store.EndRun(ctx, w.run)
 }
 
-// lostVerdict is that of a session whose claim was not its own any more when it ended.
-func lostVerdict(r fleet.Run) fleet.Verdict {
-	return fleet.Verdict{
+// lost is a session whose claim was not its own any more when it ended: it leaves nothing of its task.
+func lost(r fleet.Run) fleet.Run {
+	r.Left, r.Verdict = fleet.TaskLeft{}, fleet.Verdict{
 		Outcome: fleet.Lost, ExitStatus: r.Verdict.ExitStatus,
 		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", r.Key, r.Epoch),
 	}
+	return r
 }
 
 // leased is a context for recording the end. It lasts as long as the lease, and no longer than one

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,4 +229,65 @@ func TestClaimLostWhileTheEndIsRecorded(t *testing.T) {
 			t.Errorf("got %v, %q on record, want the run lost", err, got)
 		}
 	})
+}
+
+// TestLostClaimIsNotGivenBackAsDone has a claim be another's before the end of its session is recorded, which says that
+// the task is done: by the worker, and by the reaper of one that died then. Nothing is given back as done, and the task
+// stays the other's.
+func TestLostClaimIsNotGivenBackAsDone(t *testing.T) {
+	t.Parallel()
+	for name, session := range map[string]func(*bench, func(fleet.Holder)) fleet.RunID{
+		"recorded by its worker": func(b *bench, lose func(fleet.Holder)) fleet.RunID {
+			b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+				lose("run:" + fleet.Holder(filepath.Base(s.Files.Dir)))
+				return says(delivers)(ctx, s)
+			})
+			run, err := b.Run(b.Context(), engine.RunOptions{Category: "code"})
+			if outcome(err) != fleet.Lost {
+				b.Errorf("got %v, want the run lost", err)
+			}
+			return run.ID
+		},
+		"recorded late": func(b *bench, lose func(fleet.Holder)) fleet.RunID {
+			r, lock := b.dead("code", "fix")
+			r = b.stored(r.ID)
+			r.EndedAt, r.Verdict = b.clock(), fleet.Verdict{Outcome: fleet.Productive, TaskState: fleet.StateDone}
+			r.Left = fleet.TaskLeft{State: fleet.StateDone, Owed: fleet.CallWrite, Changed: true}
+			must.Do(b, b.Folders.PutEnd(r))
+			lose(r.ID.Holder())
+			b.closeAll(lock)
+			b.reap()
+			return r.ID
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "[category.code]\n")
+			b.addTask("fix", "code", fleet.StateTodo)
+			id := session(b, func(h fleet.Holder) {
+				must.Do(t, b.db.ReleaseHolder(t.Context(), h, fleet.EndingReleased))
+				for key, holder := range map[fleet.Key]fleet.Holder{"fix": "quick", "beside": h} { // and one more of the session's own
+					if grant, _, err := b.db.Take(t.Context(), store.TakeRequest{Key: key, Holder: holder, TTL: time.Hour}); err != nil || grant != fleet.Granted {
+						t.Errorf("take %s: %s, %v", key, grant, err)
+					}
+				}
+			})
+			b.reap()
+			if got := b.stored(id); got.Verdict.Outcome != fleet.Lost || got.Verdict.TaskState != "" {
+				t.Errorf("got %+v on record, want the run lost", got.Verdict)
+			}
+			c, at, err := b.db.Check(t.Context(), "fix")
+			if err != nil || c.Holder != "quick" || c.Epoch != 2 || !c.Current(at) {
+				t.Errorf("got %+v, %v, want the other's claim held", c, err)
+			}
+			if c, _, err = b.db.Check(t.Context(), "beside"); err != nil || c.Ending != fleet.EndingReleased {
+				t.Errorf("the lost session's other claim: got %q, %v, want %q", c.Ending, err, fleet.EndingReleased)
+			}
+			s := must.Get(b.db.Snapshot(t.Context()))(t)
+			file := must.Get(os.ReadFile(filepath.Join(b.Config.Tasks.Dir, "fix.md")))(t)
+			if len(s.Tasks) != 0 || !strings.Contains(string(file), "state: todo") {
+				t.Errorf("got %+v remembered and the file %q, want nothing said of the task", s.Tasks, file)
+			}
+		})
+	}
 }

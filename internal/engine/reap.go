@@ -128,7 +128,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
 		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
 		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
-			r.Verdict = lostVerdict(r)
+			r = lost(r)
 			err = e.Store.EndRun(ctx, r)
 		}
 	}
