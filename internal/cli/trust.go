@@ -159,8 +159,9 @@ func (a *app) inQuestion(c *config.Config, r trust.Record) (contents map[string]
 	contents = map[string]trust.Content{c.Path: trust.ContentOf(c.Text())}
 	g := a.trustGuard(c, r)
 	for _, argv := range c.Commands() {
-		for name, path := range g.Files(argv, c.Workspace) {
-			content, err := trust.Read(path)
+		files := g.Files(argv, c.Workspace)
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			content, err := trust.Read(files[name])
 			if err != nil {
 				refused = append(refused, err)
 				continue

@@ -55,14 +55,15 @@ func (c Category) Commands() [][]string {
 // Commands are all commands of the file, and the files that it has read.
 func (c *Config) Commands() [][]string {
 	list := [][]string{c.Selector.Command, c.Notice.Command, c.Review.Check, c.Review.Publish, c.Review.Outcome, c.Review.Feedback}
-	for _, s := range c.Tasks.Sources {
+	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
+		s := c.Tasks.Sources[name]
 		list = append(list, s.Command, s.Start, s.Done, s.Release)
 	}
-	for _, a := range c.Agents {
-		list = append(list, a.Commands(c.Workspace)...)
+	for _, name := range c.AgentNames() {
+		list = append(list, c.Agents[name].Commands(c.Workspace)...)
 	}
-	for _, category := range c.Categories {
-		list = append(list, category.Commands()...)
+	for _, name := range c.CategoryNames() {
+		list = append(list, c.Categories[name].Commands()...)
 	}
 	return slices.DeleteFunc(list, func(argv []string) bool { return len(argv) == 0 || argv[0] == "" })
 }

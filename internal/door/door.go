@@ -218,8 +218,8 @@ func (s *Session) checkClaim(q Request) error {
 	if err := s.checkKey(q.Key); err != nil {
 		return err
 	}
-	for what, text := range map[string]string{"note": q.Note, "reason": q.Reason} {
-		if _, err := fleet.ParseText(what, text); err != nil {
+	for _, given := range [][2]string{{"note", q.Note}, {"reason", q.Reason}} {
+		if _, err := fleet.ParseText(given[0], given[1]); err != nil {
 			return err
 		}
 	}

@@ -55,8 +55,8 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates})
 	}
 	reviews, err := e.Store.Reviews(ctx, ids...)
-	for _, r := range reviews {
-		if r.Decision == fleet.DecisionRejected {
+	for _, run := range ids {
+		if r := reviews[run]; r.Decision == fleet.DecisionRejected {
 			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: "stint review reject", Reason: r.Reason})
 		}
 	}

@@ -32,7 +32,9 @@ func (e *Engine) hear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, items, err := e.published(ctx, known)
+	pushing, cancel := context.WithTimeout(ctx, e.Config.Review.PublishTimeout) // for all answers: the next fire pushes the rest
+	asked, items, err := e.published(pushing, known)
+	cancel()
 	if err != nil || len(asked) == 0 {
 		return err
 	}
@@ -196,8 +198,8 @@ func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Categor
 // zero value: nothing.
 func (e *Engine) toAnswer(ctx context.Context, task fleet.TaskID) (latest fleet.Feedback, branch string, err error) {
 	all, err := e.Store.Feedback(ctx)
-	for _, f := range all {
-		if f.Task == task && f.Waits(e.Config.Review.MaxRounds) && f.At.After(latest.At) {
+	for _, run := range slices.Sorted(maps.Keys(all)) {
+		if f := all[run]; f.Task == task && f.Waits(e.Config.Review.MaxRounds) && !f.At.Before(latest.At) {
 			latest = f
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -238,7 +240,7 @@ func checkParts(parts map[string]float64) error {
 	if len(parts) > maxParts {
 		return fmt.Errorf("%d parts, want at most %d", len(parts), maxParts)
 	}
-	for name := range parts {
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
 		if name == "" || len(name) > maxPartBytes {
 			return fmt.Errorf("a part's name of %d bytes, want 1 to %d", len(name), maxPartBytes)
 		}

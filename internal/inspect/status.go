@@ -425,7 +425,8 @@ func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duratio
 func (e *Explainer) shares() map[fleet.Category]float64 {
 	shares := map[fleet.Category]float64{}
 	all, open := 0.0, 0.0
-	for name, c := range e.Config.Categories {
+	for _, name := range e.Config.CategoryNames() { // the order must not decide the last bit
+		c := e.Config.Categories[name]
 		shares[name] = 0
 		all += c.Share
 		if slices.Contains(e.Config.Fanout.Allow, name) && (e.Config.Store.Shared() || e.Misplaced(name) == "") {

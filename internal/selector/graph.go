@@ -3,6 +3,7 @@ package selector
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -97,11 +98,11 @@ type waiters struct {
 // own priority counts.
 func (g graph) waiters(tasks []*fleet.Task, class func(*fleet.Task) fleet.Priority) map[fleet.TaskID]waiters {
 	waiting := map[string][]string{}
-	for id, needs := range g.needs {
+	for _, id := range slices.Sorted(maps.Keys(g.needs)) { // the order says which are counted
 		if !g.tasks[id].State.Workable() {
 			continue
 		}
-		for _, need := range needs {
+		for _, need := range g.needs[id] {
 			waiting[need] = append(waiting[need], id)
 		}
 	}

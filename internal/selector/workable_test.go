@@ -277,6 +277,23 @@ func TestWaitersEndAtAHundred(t *testing.T) {
 	}
 }
 
+// TestTheMostPressingOfTooMany has more wait for a task than are looked at: which of them are must not be chance, or the
+// order of tasks would differ from look to look.
+func TestTheMostPressingOfTooMany(t *testing.T) {
+	t.Parallel()
+	tasks := []fleet.Task{testTask("t0")}
+	for i := range 2 * mostPower {
+		tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprintf("t%d", i+1)), requires("t0")))
+	}
+	first := func() fleet.TaskID { return newGraph(tasks).waiters(pointers(tasks), ownPriority)["t0"].first.ID }
+	want := first()
+	for range 100 {
+		if got := first(); got != want {
+			t.Fatalf("got %s, and %s before", got, want)
+		}
+	}
+}
+
 // TestLongCycle names the beginning of a cycle of thousands of tasks, each of which looks for it: to find all of it took a
 // fire 20 seconds.
 func TestLongCycle(t *testing.T) {

@@ -2,6 +2,7 @@ package task
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -167,9 +168,9 @@ func meaning[T any](table map[string]T, word string) (value T, ok bool) {
 			return value, true
 		}
 	}
-	for key, value := range table {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
 		if strings.ToLower(key) == lower {
-			return value, true
+			return table[key], true
 		}
 	}
 	return value, false

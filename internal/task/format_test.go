@@ -261,6 +261,18 @@ func TestWord(t *testing.T) {
 	}
 }
 
+// TestWordOfTwoMeanings reads a word in the same way each time that stands in the table twice, in other letters.
+func TestWordOfTwoMeanings(t *testing.T) {
+	t.Parallel()
+	f := formatted(t, t.TempDir(), `states = { OPEN = "todo", oPen = "done", opeN = "waiting" }`)
+	for range 200 {
+		one, err := f.Format.Parse("/w/a.md", []byte("---\nstate: Open\n---\n"))
+		if err != nil || one.State != fleet.StateTodo {
+			t.Fatalf("got %s, %v, want the meaning of OPEN", one.State, err)
+		}
+	}
+}
+
 func fieldOf(f task.Format) string {
 	if name := f.Fields[fleet.FieldState]; name != "" {
 		return name

@@ -62,10 +62,10 @@ func skip(c *fleet.Choice, reason string, own bool) {
 // withdraw is what is due to the categories that were not taken, for no more sessions than start.
 func withdraw(due map[fleet.Category]float64, taken map[fleet.Category]bool, starts int) map[fleet.Category]float64 {
 	left, sum := map[fleet.Category]float64{}, 0.0
-	for c, d := range due {
+	for _, c := range slices.Sorted(maps.Keys(due)) { // the order must not decide the last bit
 		if !taken[c] {
-			left[c] = d
-			sum += d
+			left[c] = due[c]
+			sum += due[c]
 		}
 	}
 	if most := float64(starts); sum > most {

@@ -2,6 +2,7 @@ package book_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,6 +103,23 @@ func TestArbitrate(t *testing.T) {
 	f.Bounds = lanes(1)
 	if fire, _ := book.Arbitrate(f, other); fire.Choices[0].Reason != "lane code.1 was taken since: run 0rival" || fire.Choices[0].Refusal != "" {
 		t.Errorf("another selector's choice: got %+v, want the reason alone", fire.Choices[0])
+	}
+}
+
+// TestArbitrateToTheLastBit has a fire withdraw what sums up to another last bit in another order.
+func TestArbitrateToTheLastBit(t *testing.T) {
+	t.Parallel()
+	f := firing(true, "code", "docs")
+	f.Bounds = store.Bounds{Lanes: map[fleet.Category]int{"code": 1}}
+	for i, due := range []float64{1. / 3, 0.1, 2. / 7, 0.7, 1. / 11, 0.9} {
+		f.Fire.Due[fleet.Category(fmt.Sprint("c", i))] = due
+	}
+	other := []fleet.Run{{ID: "0rival", Category: "code", Agent: "claude"}}
+	want, _ := book.Arbitrate(f, other)
+	for range 2000 {
+		if got, _ := book.Arbitrate(f, other); !maps.Equal(got.Due, want.Due) {
+			t.Fatalf("got %v, and %v before", got.Due, want.Due)
+		}
 	}
 }
 
