@@ -49,7 +49,13 @@ type faulty struct {
 
 	mu    sync.Mutex
 	err   error
-	beats int
+	asked int
+}
+
+func (f *faulty) beats() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked
 }
 
 func (f *faulty) heal() {
@@ -61,7 +67,7 @@ func (f *faulty) heal() {
 func (f *faulty) Renew(ctx context.Context, h store.Hold, d time.Duration) (store.Kept, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.beats++
+	f.asked++
 	if f.err != nil {
 		return store.Kept{}, f.err
 	}
@@ -109,8 +115,8 @@ func TestKeptClaimOutlivesItsTTL(t *testing.T) {
 			t.Errorf("the store's clock is %v, want %v", now, clock())
 		}
 		kept.Stop()
-		if f.beats != 1200 {
-			t.Errorf("%d beats, want 1200: one in 5 minutes", f.beats)
+		if f.beats() != 1200 {
+			t.Errorf("%d beats, want 1200: one in 5 minutes", f.beats())
 		}
 		c, _, err := db.Check(t.Context(), h.Key)
 		if held := c.Current(clock()); err != nil || !held || c.Epoch != 1 {
@@ -187,7 +193,7 @@ func TestStoreThatFailsForAWhile(t *testing.T) {
 		ctx, kept := keep(t, f, h)
 		defer kept.Stop()
 		wait(ttl - 2*time.Minute) // every try failed, the last a moment ago
-		if tries := f.beats; tries < 180 || tries > 280 {
+		if tries := f.beats(); tries < 180 || tries > 280 {
 			t.Errorf("%d tries in 53 minutes, want one about every 15 s", tries)
 		}
 		f.heal()
@@ -282,13 +288,13 @@ func TestMachineThatSleeps(t *testing.T) {
 		wait(time.Minute)
 		slept.Store(int64(50 * time.Minute)) // it goes on: the next beat comes
 		wait(5 * time.Minute)
-		if ctx.Err() != nil || f.beats != 1 {
-			t.Fatalf("after 50 minutes of sleep: %v, %d beats", context.Cause(ctx), f.beats)
+		if ctx.Err() != nil || f.beats() != 1 {
+			t.Fatalf("after 50 minutes of sleep: %v, %d beats", context.Cause(ctx), f.beats())
 		}
 		wait(4*time.Minute - time.Millisecond) // the next beat is about to come
 		slept.Add(int64(2 * time.Hour))
-		if waited := lost(ctx, t); waited > 5*time.Second || f.beats != 1 {
-			t.Errorf("after 2 hours of sleep it worked on for %s, and beat %d times", waited, f.beats)
+		if waited := lost(ctx, t); waited > 5*time.Second || f.beats() != 1 {
+			t.Errorf("after 2 hours of sleep it worked on for %s, and beat %d times", waited, f.beats())
 		}
 	})
 }
