@@ -253,7 +253,9 @@ func TestExamine(t *testing.T) {
 		{"fire failed", func(f *Facts) { own(f).Service.Active, own(f).Service.Result = "failed", "exit-code" }, []string{
 			"fires problem: stint@bob.service failed at its last fire: exit-code | journalctl --user -n 50 -u stint@bob.service",
 		}},
-		{"nothing on record", func(f *Facts) { f.Record.LastFire, own(f).Last = now().Add(-40*time.Minute), now().Add(-20*time.Minute) }, []string{
+		{"nothing on record", func(f *Facts) {
+			f.Record.LastFire, own(f).Last = now().Add(-40*time.Minute), now().Add(-20*time.Minute)
+		}, []string{
 			"fires problem: stint@bob.timer fired at 2026-07-01T11:50:00Z, and no fire since then is on record | journalctl --user -n 50 -u stint@bob.service",
 		}},
 		{"nothing ever on record", func(f *Facts) { f.Record.LastFire, own(f).Last = time.Time{}, now().Add(-20*time.Minute) }, []string{
