@@ -75,7 +75,6 @@ type DB struct {
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
-	folder *os.File    // whose lock is the turn of writers; nil: they take none
 }
 
 // Options say which store to open, and whose it must be.
@@ -144,12 +143,7 @@ func settled(path string) bool {
 }
 
 // Close closes the store.
-func (d *DB) Close() error {
-	if d.folder != nil {
-		defer d.folder.Close()
-	}
-	return d.sql.Close()
-}
+func (d *DB) Close() error { return d.sql.Close() }
 
 func open(ctx context.Context, path string, o Options, how mode) (*DB, error) {
 	db, err := connect(path, how)
@@ -160,9 +154,6 @@ func open(ctx context.Context, path string, o Options, how mode) (*DB, error) {
 	d.dryRun, d.path = o.DryRun, path
 	if err = d.check(ctx, o, how != writes); err == nil {
 		d.file, err = os.Stat(path)
-	}
-	if err == nil && how == writes {
-		d.folder, err = os.Open(filepath.Dir(path))
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())

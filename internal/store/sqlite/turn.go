@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -16,32 +17,32 @@ const mostTurn = 5 * time.Second
 // some waited as long as all of the others together. The lock of a folder is given on in the order
 // in which it was asked for. Only the order depends on it; without it SQLite's lock excludes all the
 // same.
-func (d *DB) turn(ctx context.Context) (leave func()) {
-	if d.folder == nil {
+//
+// Each turn opens the folder for itself and gives its lock back by closing it. One that comes late, after its
+// writer went on without it or the store was closed, is so nobody else's to give back.
+func (d *DB) turn(ctx context.Context) func() {
+	if d.file == nil {
 		return func() {}
 	}
-	unlock := func() { _ = flock(d.folder, syscall.LOCK_UN) }
-	if flock(d.folder, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
-		return unlock
+	folder, err := os.Open(filepath.Dir(d.path))
+	if err != nil {
+		return func() {}
 	}
-	got := make(chan error, 1)
-	go func() { got <- flock(d.folder, syscall.LOCK_EX) }()
+	leave := func() { _ = folder.Close() }
+	if flock(folder, syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+		return leave
+	}
+	got := make(chan struct{})
+	go func() { _ = flock(folder, syscall.LOCK_EX); close(got) }()
 	patience := time.NewTimer(mostTurn)
 	defer patience.Stop()
 	select {
-	case err := <-got:
-		if err == nil {
-			return unlock
-		}
-		return func() {}
+	case <-got:
+		return leave
 	case <-ctx.Done():
 	case <-patience.C:
 	}
-	go func() { // gives back what comes late
-		if <-got == nil {
-			unlock()
-		}
-	}()
+	go func() { <-got; leave() }()
 	return func() {}
 }
 
