@@ -1,18 +1,3 @@
-// Package bandit decides how good a category of work is believed to be and how much
-// work it is owed: Thompson sampling under floors and caps. It is pure: evidence,
-// clock and chance come in as values.
-//
-// Per fire it solves one constrained problem, to maximise the long-run average grade
-// while every category gets at least a part of what it is entitled to and at most a
-// multiple of it, by drift plus penalty (Neely, "Stochastic Network Optimization",
-// 2010; Li, Liu and Ji, "Combinatorial Sleeping Bandits with Fairness Constraints",
-// 2019). The solution is an index that is a sum ([Components]), all in units of
-// grade, so that every decision can be explained term by term.
-//
-// An arm is what the literature calls one of the choices: here, a category. Each has its
-// clock ([fleet.Round]), which the fires of its pool move on: those that could start
-// something. So nothing is forgotten while the fleet stands still, is paused, finds its
-// gates closed or its categories without work, and no pool's timer is another's clock.
 package bandit
 
 import "stint/internal/fleet"

@@ -25,7 +25,7 @@ func newBudget(a *app) *cobra.Command {
 		Long: `Show, for the fleet, each agent and each category, what was used today (UTC), what the
 budget allows, and how much is reserved for sessions under way; and for each agent what its
 next session will reserve, computed from its last bills. A bill that was too high to count
-in full is listed: "stint help budgets".`,
+in full is listed: "stint help agents".`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {

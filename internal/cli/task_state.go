@@ -23,9 +23,9 @@ func newTaskRetry(a *app) *cobra.Command {
 		Use:   "retry TASK",
 		Short: "Put a task back into the queue",
 		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
-sessions left. A task waits for a person after two sessions that worked on it, failed or not,
-and left its state as it was, unless it is active, and after three in a row that failed, in any
-state. This command ends that, and so does a change of its file or item. It also ends the rest of a task whose
+sessions left. A task waits for a person after two sessions that worked on it and left its
+state as it was, unless it is active. Three failed sessions in a row do the same in any state.
+This command ends that, and so does a change of its file or item. It also ends the rest of a task whose
 last session did nothing.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

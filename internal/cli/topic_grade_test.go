@@ -19,9 +19,9 @@ func TestTopicTellsHowSessionsAreGraded(t *testing.T) {
 		if term.From != term.To {
 			value = fmt.Sprintf("%v to %v", term.From, term.To)
 		}
-		rows = append(rows, fmt.Sprintf("| %-11s | %-13s | %-57s |\n", term.Name, value, term.Rule))
+		rows = append(rows, fmt.Sprintf("    %-11s  %-13s  %s\n", term.Name, value, term.Rule))
 	}
-	if want := "--|\n" + strings.Join(rows, "") + "\n"; !strings.Contains(string(text), want) {
+	if want := " what it goes by\n" + strings.Join(rows, "") + "\n"; !strings.Contains(string(text), want) {
 		t.Errorf("the table is not\n%s", want)
 	}
 }

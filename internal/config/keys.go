@@ -67,7 +67,7 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Family("price", (*map[string]Price)(&c.Prices), prices(),
 			`What a million tokens of a model cost in USD. The cost that an agent does not report is computed from
 			its tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output
-			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help budgets".`),
+			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help agents".`),
 		tomlfile.Group("review", `What becomes of the sessions' work. See "stint help review".`, c.reviewKeys()),
 		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
 			merged nowhere stay in any case.`, []tomlfile.Key{

@@ -101,13 +101,13 @@ func day() tomlfile.Rule[string] {
 // costUnknown says why the cost of an agent's sessions cannot be known, and what to do
 // about it; "" where it can be.
 func (c *Config) costUnknown(name string) (reason, hint string) {
-	const instead = ", or bound tokens or runs instead of usd: stint help budgets"
+	const instead = ", or bound tokens or runs instead of usd: stint help agents"
 	switch a := c.Agents[name]; {
 	case a.ReportsCost:
 		return "", ""
 	case a.Transcript == transcript.Text:
 		return "nothing is read of its output",
-			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help budgets", tomlfile.Dotted("agent", name))
+			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help agents", tomlfile.Dotted("agent", name))
 	case len(c.Prices) == 0:
 		return "it reports none, and no model has a price",
 			`write [price."MODEL"] with input, output and as_of` + instead

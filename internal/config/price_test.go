@@ -77,7 +77,7 @@ func TestBudgetsThatBindNothing(t *testing.T) {
 	t.Parallel()
 	const (
 		price   = "[price.\"gpt*\"]\ninput = 1\noutput = 1\nas_of = \"2026-11-01\"\n"
-		write   = `write [price."MODEL"] with input, output and as_of, or bound tokens or runs instead of usd: stint help budgets`
+		write   = `write [price."MODEL"] with input, output and as_of, or bound tokens or runs instead of usd: stint help agents`
 		codex   = "fleet = \"bob\"\nstate = \"/s\"\n[agent.codex]\npreset = \"codex\"\n"
 		another = "[agent.text]\ncommand = [\"x\"]\n"
 	)
@@ -97,12 +97,12 @@ func TestBudgetsThatBindNothing(t *testing.T) {
 		{
 			"prices, and no file that names the model", codex + "session_log = \"\"\nbudget = { usd = 5 }\n[category.code]\n" + price,
 			"6:12: agent.codex.budget.usd: what a session of agent codex costs cannot be known: its output names no model",
-			"write session_log in [agent.codex], or bound tokens or runs instead of usd: stint help budgets",
+			"write session_log in [agent.codex], or bound tokens or runs instead of usd: stint help agents",
 		},
 		{
 			"any program, prices or not", "fleet = \"bob\"\nstate = \"/s\"\n" + another + "budget = { usd = 5 }\n[category.code]\n" + price,
 			"5:12: agent.text.budget.usd: what a session of agent text costs cannot be known: nothing is read of its output",
-			"write reports_cost = true in [agent.text] if its result file has cost_usd, or bound runs instead of usd: stint help budgets",
+			"write reports_cost = true in [agent.text] if its result file has cost_usd, or bound runs instead of usd: stint help agents",
 		},
 	})
 	for name, text := range map[string]string{

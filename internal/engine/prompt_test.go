@@ -246,7 +246,7 @@ func TestPlaceholdersTopic(t *testing.T) {
 	t.Parallel()
 	topic := must.Get(os.ReadFile("../cli/topics/agents.md"))(t)
 	var documented []string
-	for _, row := range regexp.MustCompile(`(?m)^\| \{\{([a-z_]+)\}\} `).FindAllStringSubmatch(string(topic), -1) {
+	for _, row := range regexp.MustCompile(`(?m)^    \{\{([a-z_]+)\}\} `).FindAllStringSubmatch(string(topic), -1) {
 		documented = append(documented, row[1])
 	}
 	slices.Sort(documented)

@@ -297,7 +297,7 @@ func (b *bench) shares() error {
 		return err
 	}
 	b.table("within floors and caps", r)
-	// The help topic promises a surplus of seldom more than 3 sessions over any stretch: 12
+	// Package bandit promises a surplus of seldom more than 3 sessions over any stretch: 12
 	// in 200 fires for one that is entitled to 5, and a gap of about 8 entitled sessions.
 	b.judge("most sessions over entitlement in 200 fires", r[0].WindowMax, atMost(2.4, 2.1))
 	b.judge("longest gap, in entitled sessions", r[0].LongestGap, atMost(8, 7))
@@ -324,7 +324,7 @@ func (b *bench) coverage() error {
 		case err != nil:
 			return err
 		case t.aim == aim{}:
-			b.tell(t.name+", where means move (the help topic says that it assumes they do not)", b.sample(t.name, held))
+			b.tell(t.name+", where means move (package bandit assumes they do not)", b.sample(t.name, held))
 		default:
 			b.judge(t.name, b.sample(t.name, held), t.aim)
 		}

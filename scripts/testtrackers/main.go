@@ -76,16 +76,15 @@ func try(stint, topic, bd, record string) error {
 	return nil
 }
 
-// sourceOf is the configuration of a source as the topic shows it, by parts.
+// sourceOf is the configuration of a source as the topic shows it.
 func sourceOf(topic, name string) (string, error) {
 	header := "    [tasks.source." + name + "]\n"
-	parts := strings.Split(topic, header)
-	if len(parts) != 3 {
-		return "", fmt.Errorf("the topic shows %d examples of [tasks.source.%s], want one to read and one to tell", len(parts)-1, name)
+	_, source, found := strings.Cut(topic, header)
+	if !found {
+		return "", fmt.Errorf("the topic shows no example of [tasks.source.%s]", name)
 	}
-	read, _, _ := strings.Cut(parts[1], "\n\n")
-	tell, _, _ := strings.Cut(parts[2], "\n\n")
-	return header + tell + "\n" + read + "\n", nil
+	source, _, _ = strings.Cut(source, "\n\n")
+	return header + source + "\n", nil
 }
 
 // workspace is a folder with a fleet of one source.
