@@ -33,10 +33,9 @@ test: ## vet and test everything, on a real systemd user manager
 	@scripts/setup test
 	@scripts/test
 
-# Not the program's own tests: those run it as processes, which share no memory to race for.
-race: ## the packages' tests again under the race detector
+race: ## test the packages that start a goroutine again, under the race detector
 	@scripts/setup test
-	@PACKAGES='./internal/... ./systemd' scripts/test -race
+	@scripts/race
 
 test-agents: ## try the presets with the real claude and codex, which npm fetches, and a stub of their models
 	@scripts/setup test-agents
