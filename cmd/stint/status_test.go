@@ -118,12 +118,12 @@ func TestUnitExitStatuses(t *testing.T) {
 type statusRow struct{ Status, Meaning string }
 
 var (
-	statusStart    = regexp.MustCompile(`^\s*\|?\s*(\d+)\s*[|\s]\s*(.*?)\s*\|?$`)
-	statusHeadline = regexp.MustCompile(`(?m)^(Exit status:|\| status .*)\n`)
+	statusStart    = regexp.MustCompile(`^\s*(\d+)\s+(.*?)$`)
+	statusHeadline = regexp.MustCompile(`(?m)^(Exit status:| +status +meaning)\n`)
 )
 
 // statusTable reads the rows below the headline, which are aligned by spaces in a command's
-// help, and those of a Markdown table in the topic.
+// help and in the topic.
 func statusTable(t *testing.T, text string) (rows []statusRow) {
 	t.Helper()
 	at := statusHeadline.FindStringIndex(text)

@@ -69,7 +69,7 @@ create table choices (
   score    real not null,
   odds     real,                               -- probability of being started; null: not estimated
   agent    text not null,                      -- that is to work
-  task     text not null,                      -- that another selector chose; empty: the usual order
+  task     text not null default '',           -- that another selector chose; empty: the usual order
   unit     text not null,
   run      text not null,
   primary key (fire, place)
