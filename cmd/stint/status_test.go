@@ -24,7 +24,9 @@ func TestExitStatuses(t *testing.T) {
 		all[row.Status] = row.Meaning
 	}
 	listed := map[string][]string{}
-	for _, path := range commandPaths(t, nil) {
+	hidden := [][]string{{"claim", "renew"}, {"claim", "take"}, {"reap"}, {"result"}}
+	paths := slices.Concat(commandPaths(t, nil), hidden, commandPaths(t, []string{"host"}), commandPaths(t, []string{"store"}))
+	for _, path := range paths {
 		name := strings.Join(path, " ")
 		for _, row := range statusTable(t, helpOf(t, path...)) {
 			listed[name] = append(listed[name], row.Status)
