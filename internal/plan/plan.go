@@ -66,8 +66,9 @@ func Decide(in Input) Plan {
 			odds := in.Odds[c.Category]
 			c.Odds = &odds
 		}
-		blocker, full, seated := in.Blocker(c.Category, started), "", false
+		blocker, full := in.Blocker(c.Category, started), ""
 		if blocker.Kind == "" {
+			var seated bool
 			if c.Agent, full, seated = seats.Take(in.agents(c.Category)); !seated {
 				blocker = selector.Obstacle{Kind: fleet.HinderedBySeats, Reason: full}
 			}

@@ -83,10 +83,18 @@ func alike(name string, n int, mean float64) []Category {
 
 func targets() []Category {
 	return []Category{
-		{Name: "news", Mean: 0.71, Share: 0.083}, {Name: "monitoring", Mean: 0.695, Share: 0.08}, {Name: "code", Mean: 0.61, Share: 0.2},
-		{Name: "strategic", Mean: 0.6, Share: 0.087}, {Name: "research", Mean: 0.58, Share: 0.1}, {Name: "infrastructure", Mean: 0.566, Share: 0.04},
-		{Name: "lesson", Mean: 0.55, Share: 0.06}, {Name: "novelty", Mean: 0.52, Share: 0.05}, {Name: "cross-repo", Mean: 0.5, Share: 0.12},
-		{Name: "cleanup", Mean: 0.46, Share: 0.03}, {Name: "content", Mean: 0.45, Share: 0.08}, {Name: "triage", Mean: 0.43, Share: 0.07},
+		{Name: "news", Mean: 0.71, Share: 0.083},
+		{Name: "monitoring", Mean: 0.695, Share: 0.08},
+		{Name: "code", Mean: 0.61, Share: 0.2},
+		{Name: "strategic", Mean: 0.6, Share: 0.087},
+		{Name: "research", Mean: 0.58, Share: 0.1},
+		{Name: "infrastructure", Mean: 0.566, Share: 0.04},
+		{Name: "lesson", Mean: 0.55, Share: 0.06},
+		{Name: "novelty", Mean: 0.52, Share: 0.05},
+		{Name: "cross-repo", Mean: 0.5, Share: 0.12},
+		{Name: "cleanup", Mean: 0.46, Share: 0.03},
+		{Name: "content", Mean: 0.45, Share: 0.08},
+		{Name: "triage", Mean: 0.43, Share: 0.07},
 	}
 }
 
