@@ -175,11 +175,6 @@ func (f *shown) pages() map[string]string {
 const noteViolations = `window.violations = [];
 	document.addEventListener('securitypolicyviolation', e => violations.push(e.violatedDirective + ' ' + e.blockedURI))`
 
-// usable is within what a page must be complete. The aim is a second, which "make bench"
-// measures; this bears two slow cores that have much else to do, on which the report of all
-// takes a second and a half.
-const usable = 10 * time.Second
-
 // TestBrowser opens the pages of a fleet with a long and hostile past in a browser.
 func TestBrowser(t *testing.T) {
 	t.Parallel()
@@ -238,11 +233,7 @@ func TestBrowserPhone(t *testing.T) {
 // testPage looks at a page as people do: on a screen and on a phone, by day and by night.
 func (f *shown) testPage(tab *tab, name, path string) {
 	f.Helper()
-	took := tab.open(f.url + path)
-	f.Logf("%s: %v", path, took.Round(time.Millisecond))
-	if took > usable {
-		f.Errorf("%s: got it complete in %v, want at most %v", path, took, usable)
-	}
+	f.Logf("%s: %v", path, tab.open(f.url+path).Round(time.Millisecond))
 	for _, as := range []struct {
 		name   string
 		width  int
@@ -421,9 +412,7 @@ func (f *shown) testTabs(c *chromium) {
 	var tabs []*tab
 	for range 8 {
 		t := c.tab()
-		if took := t.open(f.url + "/claims"); took > usable {
-			f.Errorf("page %d that is open: got it complete in %v, want at most %v", len(tabs)+1, took, usable)
-		}
+		t.open(f.url + "/claims") // or it fails: a page that waits for a connection is never complete
 		t.see(false)
 		tabs = append(tabs, t)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a script waits for a process or a unit before it fails.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	testscript.Main(around{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": boxtest.Escapes, "doors": boxtest.Doors, "without": boxtest.Without})

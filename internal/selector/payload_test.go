@@ -257,8 +257,8 @@ func TestParsePayloadHuge(t *testing.T) {
 		if want := fmt.Sprint(n+1, nil); got != want {
 			t.Errorf("got %s categories, want %s", got, want)
 		}
-	case <-time.After(20 * time.Second):
-		t.Error("got no answer within 20 s, want one in a second or so")
+	case <-time.After(2 * time.Minute):
+		t.Error("got no answer within two minutes, want one in a second or so")
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 )
 
 // patience is how long a test waits for a process before it fails.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // testSpec is an agent of a character, with its files in folders of the test's
 // own.

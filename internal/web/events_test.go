@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long an event may take.
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 type event struct{ name, id, data string }
 
