@@ -248,6 +248,18 @@ func TestPivotGoesOn(t *testing.T) {
 	}
 }
 
+// TestForcedStays has a person's --force start docs: when its claim is denied, nobody forced code.
+func TestForcedStays(t *testing.T) {
+	t.Parallel()
+	b := twoTasks(t, "")
+	r := must.Get(b.fire(engine.FanoutOptions{Workers: 1, Forced: []fleet.Category{"docs"}, Payload: []byte(`{"selected":{"category":"docs"},"alternatives":[{"category":"code"}]}`)}))(t)
+	b.Runner = says(good)
+	b.Store = &rival{Store: b.db, holder: "quick", quick: 1}
+	if run, err := b.Run(t.Context(), engine.RunOptions{Run: b.runOf(r, "docs")}); run.Category != "docs" || outcome(err) != fleet.RunDenied {
+		t.Errorf("got it at work in %s (%v), want it denied in docs", run.Category, err)
+	}
+}
+
 // TestOneRuleIsWhole has a row of TestOneRule for every kind of obstacle that there is.
 func TestOneRuleIsWhole(t *testing.T) {
 	t.Parallel()

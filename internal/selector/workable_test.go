@@ -2,6 +2,7 @@ package selector
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -184,8 +185,13 @@ func TestWorkableOrder(t *testing.T) {
 		testTask("a-backlog", inState(fleet.StateBacklog), priority(fleet.PriorityUrgent), created(old)),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		got, _ := queue(rapid.Permutation(want).Draw(t, "tasks")).Workable()
+		q := queue(rapid.Permutation(want).Draw(t, "tasks"))
+		got, _ := q.Workable()
 		must.Equal(t, "ready", got, pointers(want))
+		first := rapid.IntRange(0, len(want)-1).Draw(t, "the selector's") // leads, and the usual order follows
+		q.First = want[first].ID
+		got, _ = q.Workable()
+		must.Equal(t, "ready after the selector's", got, pointers(slices.Concat(want[first:first+1], want[:first], want[first+1:])))
 	})
 }
 

@@ -2,6 +2,7 @@ package why_test
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -219,6 +220,16 @@ func endedRun() why.Run {
 				Parts: map[string]float64{"grade_work": 0.7, "grade_tool_errors": -0.05, "commits": 1, "files": 2},
 			},
 		}},
+	}
+}
+
+// TestTheSelectorChose names the selector also where stint's own order has its task first.
+func TestTheSelectorChose(t *testing.T) {
+	t.Parallel()
+	r := endedRun()
+	r.Choice.Task = r.First
+	if text := fmt.Sprint(r.Answer()); !strings.Contains(text, "the selector that its fire followed chose that task") {
+		t.Errorf("got %s, want it to name the selector", text)
 	}
 }
 
