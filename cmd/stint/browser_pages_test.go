@@ -61,10 +61,12 @@ func showCategories(tb testing.TB, binary string, runs, categories int) *shown {
 	f.write("hostile.log", strings.Join(hostileTexts(), "\n")+"\nready\n", 0o600)
 	must.Do(tb, syscall.Mkfifo(f.path("gate"), 0o600))
 	config := fmt.Sprintf("fleet = \"shown\"\nstate = %q\n[agent.claude]\ncommand = [\"true\"]\n[agent.slow]\ncommand = [%q]\n", f.path("state"), f.path("agent"))
+	var fired []string
 	for i := range categories {
+		fired = append(fired, fmt.Sprintf(`"c%d"`, i))
 		config += fmt.Sprintf("[category.c%d]\nagents = [\"claude\"]\nmax_chain = 0\n", i)
 	}
-	f.write("stint.toml", config+"[category.rare]\nagents = [\"claude\"]\n[category.slow]\nagents = [\"slow\"]\nself_directed = true\nparallel = false\n", 0o600)
+	f.write("stint.toml", config+"[category.rare]\nagents = [\"claude\"]\n[category.slow]\nagents = [\"slow\"]\nself_directed = true\n[fanout]\nallow = ["+strings.Join(fired, ", ")+", \"rare\"]\n", 0o600)
 	for i, text := range hostileTexts() {
 		f.write(fmt.Sprintf("tasks/task-%d <img src=x onerror=alert(5)> \u202e.md", i), fmt.Sprintf("---\nstate: todo\ncategory: c%d\nnext_action: %q\n---\n# %s\n", i%categories, text, text), 0o600)
 	}

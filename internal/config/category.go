@@ -59,8 +59,6 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&v.Budget)),
 		tomlfile.Of("self_directed", &v.SelfDirected, false, tomlfile.Truth(),
 			`true: its sessions run without a task, from the prompt alone.`),
-		tomlfile.Of("parallel", &v.Parallel, true, tomlfile.Truth(), // a category is there to be worked on
-			`false: fires leave it out, unless fanout.allow names it: for work that parallel sessions would undo.`),
 		tomlfile.Path("prompt", &v.Prompt, "", folder,
 			`A file with instructions for its sessions, relative to this file, which stand before the standard text.
 			One with placeholders in it makes the whole prompt: {{situation}}, {{assignment}} and {{report}} are the

@@ -62,7 +62,7 @@ type Fanout struct {
 	Workers   int              // sessions one fire starts at most
 	Slots     int              // sessions that run at once at most
 	MaxPivots int              // other categories a worker tries after a denial
-	Allow     []fleet.Category // what a fire may start; by default what is Parallel, sorted
+	Allow     []fleet.Category // what a fire may start, sorted by default
 	Limits    pressure.Limits  // what the machine must keep to for a fire to start anything
 }
 
@@ -209,7 +209,6 @@ type Category struct {
 	Timeout      time.Duration // how long a session may take
 	Cooldown     time.Duration // how long it rests after a session
 	SelfDirected bool          // its sessions may run without a task
-	Parallel     bool          // a fire may start it where Fanout.Allow does not name it
 	Prompt       string        // the file with its instructions; empty: none
 
 	Check         []string      // says by its exit status whether what a session left is in order; empty: nothing does

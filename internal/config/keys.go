@@ -3,7 +3,6 @@ package config
 import (
 	"math"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"stint/internal/bandit"
@@ -145,8 +144,9 @@ func (c *Config) fanoutKeys() []tomlfile.Key {
 	return []tomlfile.Key{
 		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
 			`How many other categories a worker tries when others were quicker at the tasks it tried in its own: one for each lane.`),
-		tomlfile.Derived("allow", &f.Allow, c.parallel, tomlfile.List(0, c.categoryName()),
-			`The categories that a fire may start. Left out, all but those with parallel = false.`),
+		tomlfile.Derived("allow", &f.Allow, c.CategoryNames, tomlfile.List(0, c.categoryName()),
+			`The categories that a fire may start. Left out, all. The others are started by hand: for work that parallel
+			sessions would undo.`),
 		tomlfile.Of("max_load", &f.Limits.Load, d.Load, tomlfile.OrNone(tomlfile.Number(0.1, 1000)),
 			`A fire starts nothing while the load average of the last minute, per processor, is above this; 0 is
 			no limit.`),
@@ -156,16 +156,6 @@ func (c *Config) fanoutKeys() []tomlfile.Key {
 		tomlfile.Of("min_memory", &f.Limits.MemoryAvailable, d.MemoryAvailable, tomlfile.Bytes(),
 			`The memory that must be available for a fire to start anything; 0 is no limit.`),
 	}
-}
-
-// parallel are the categories that a fire may start where no allow-list names them, sorted.
-func (c *Config) parallel() []fleet.Category {
-	return slices.DeleteFunc(c.CategoryNames(), func(name fleet.Category) bool { return !c.Categories[name].Parallel })
-}
-
-// ByHand reports whether it is parallel = false that keeps a category from fires, for no allow-list stands above it.
-func (c *Config) ByHand(name fleet.Category) bool {
-	return !c.Categories[name].Parallel && slices.Equal(c.Fanout.Allow, c.parallel())
 }
 
 // categoryName is the name of a category that the file has.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"stint/internal/bandit"
 	"stint/internal/tomlfile"
@@ -36,7 +37,18 @@ func (o Options) getenv(name string) string {
 }
 
 func kind() tomlfile.Kind {
-	return tomlfile.Kind{What: "config", Name: FileName, Write: "write one with: stint init", Again: "stint config check"}
+	return tomlfile.Kind{What: "config", Name: FileName, Write: "write one with: stint init", Again: "stint config check", Removed: replaced}
+}
+
+// replaced says what to write for a key of former versions.
+func replaced(key string) string {
+	parts := strings.Split(key, ".")
+	if len(parts) == 3 && parts[0] == "category" {
+		parts[1] = "NAME"
+	}
+	return map[string]string{
+		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
+	}[strings.Join(parts, ".")]
 }
 
 // Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. A file that is

@@ -96,7 +96,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
 			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Parallel: true, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
@@ -150,7 +150,6 @@ codex.trust = true
 codex.reports_cost = true
 [category.cleanup]
 agents = ["claude"]
-parallel = false
 
 [category.code]
 share = 0.25
@@ -249,7 +248,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			"code": {
 				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3, HostLanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
-				SelfDirected: true, Parallel: true, Prompt: filepath.Join(folder, "prompts/code.md"),
+				SelfDirected: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
 				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
@@ -290,12 +289,11 @@ command = ["a"]
 [category.alpha]
 share = 0.5
 [category.serial]
-parallel = false
 `)
 	if got, want := c.Tasks.DefaultCategory, fleet.Category("zeta"); got != want {
 		t.Errorf("default category: got %q, want the first in the file, %q", got, want)
 	}
-	must.Equal(t, "allowed: want those that are parallel, sorted", c.Fanout.Allow, []fleet.Category{"alpha", "zeta"})
+	must.Equal(t, "allowed: want all, sorted", c.Fanout.Allow, []fleet.Category{"alpha", "serial", "zeta"})
 	shares := map[fleet.Category]float64{}
 	for name, category := range c.Categories {
 		shares[name] = category.Share
@@ -383,7 +381,7 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
@@ -429,7 +427,8 @@ func TestLoadRefusesTypes(t *testing.T) {
 		{"string with a word for a number", least + `lanes = "two"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "two"`, "write lanes = 1"},
 		{"string for an amount", least + "[agent.claude.budget]\nusd = \"3\"", `7:1: agent.claude.budget.usd: want a number from 0 to 1e+09, not "3"`, "write usd = 3.0"},
 		{"fraction for a whole", least + `lanes = 1.5`, `6:1: category.code.lanes: want a whole number from 1 to 99, not 1.5`, "write lanes = 1"},
-		{"string for a switch", least + `parallel = "no"`, `6:1: category.code.parallel: want true or false, not "no"`, "write parallel = false"},
+		{"a key of before", least + `parallel = false`, "6:1: category.code.parallel: unknown key", "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]"},
+		{"string for a switch", least + `sync = "no"`, `6:1: category.code.sync: want true or false, not "no"`, "write sync = false"},
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},
 		{"date for a duration", least + `ttl = 2026-01-01`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not a date or time`, `write ttl = "1h"`},
 		{"string for a list", least + `agents = "claude"`, `6:1: category.code.agents: want a list of strings, not "claude"`, `write agents = ["claude"]`},
@@ -611,7 +610,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "1h")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, parallel, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	must.Equal(t, "faults", strings.ReplaceAll(err.Error(), path, ""), want)

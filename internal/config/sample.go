@@ -61,7 +61,6 @@ func Sample(o SampleOptions) []byte {
 			b.WriteString("agents = " + tomlfile.Literal(names) + "\n")
 		}
 	}
-	b.WriteString("parallel = false\n") // of cleanup
 	c, err := Parse("/stint.toml", []byte(b.String()), Options{})
 	if err != nil {
 		return []byte(b.String()) // the caller reads it next, and finds what is wrong with it

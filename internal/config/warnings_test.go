@@ -36,9 +36,6 @@ func TestWarnings(t *testing.T) {
 		{"nothing allowed", least + "[fanout]\nallow = []\n", []tomlfile.Problem{
 			{Pos: ":7:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
 		}},
-		{"nothing parallel", least + "parallel = false\n", []tomlfile.Problem{
-			{Pos: ":1:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
-		}},
 		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []tomlfile.Problem{
 			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 		}},

@@ -756,7 +756,7 @@ func TestDryRunRecordsNothing(t *testing.T) {
 
 func TestForeignPayloadIsFollowed(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, threeCategories+"[category.tidy]\nparallel = false\n")
+	b := newBench(t, threeCategories+"[category.tidy]\n[fanout]\nallow = [\"code\", \"docs\", \"triage\"]\n")
 	for _, c := range []fleet.Category{"triage", "docs"} {
 		b.addTask("a-"+string(c), c, fleet.StateTodo)
 	}

@@ -13,7 +13,6 @@ import (
 // Why a category is left out of a ranking.
 const (
 	ReasonNotAllowed = "not in the fanout's allow-list"
-	ReasonByHand     = "not for fires: parallel = false"
 	ReasonNoTask     = "no workable task"
 	ReasonAllClaimed = "every workable task is claimed"
 	ReasonAllRest    = "every workable task rests"

@@ -74,7 +74,6 @@ func TestReasons(t *testing.T) {
 		{"a claimed task and a free one", facts("code"), []fleet.Task{task, testTask("c")}, heldBy("bob", "a"), "", ""},
 		{"another's task", facts("docs"), one, heldBy("bob", "a"), "", "no workable task"},
 		{"not allowed", facts("code", forbidden), one, nil, "", "not in the fanout's allow-list"},
-		{"by hand alone", facts("code", func(f *Facts) { f.Barred = ReasonByHand }), one, nil, "", "not for fires: parallel = false"},
 		{"not allowed, asked for", facts("code", forbidden), one, nil, "code", ""},
 		{"not asked for", facts("code"), one, nil, "docs", "not asked for"},
 		{"paused", facts("code", paused("by bob")), one, nil, "", "paused: by bob"},

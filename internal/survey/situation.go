@@ -229,11 +229,8 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 
 // barred is why no fire may start a category; empty: fires may.
 func (f *Fleet) barred(name fleet.Category) string {
-	switch {
-	case slices.Contains(f.Config.Fanout.Allow, name):
+	if slices.Contains(f.Config.Fanout.Allow, name) {
 		return ""
-	case f.Config.ByHand(name):
-		return selector.ReasonByHand
 	}
 	return selector.ReasonNotAllowed
 }

@@ -31,6 +31,8 @@ type Kind struct {
 	Name  string // what such a file is called: stint.toml
 	Write string // how to get a complete one
 	Again string // a command that reads the file again
+
+	Removed func(key string) string // what to write for a dotted key that there was once; empty: there was none
 }
 
 // File is the text of a file, where things stand in it, and the faults found so far.

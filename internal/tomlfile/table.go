@@ -47,7 +47,7 @@ func (t *Table) Report(name string, err error, hint string) {
 func (t *Table) Close() {
 	for name := range t.entries {
 		if !slices.Contains(t.known, name) {
-			t.Report(name, errors.New("unknown key"), Meant(name, t.known))
+			t.Report(name, errors.New("unknown key"), cmp.Or(t.kind.Removed(under(t.Key, name)), Meant(name, t.known)))
 		}
 	}
 }

@@ -33,10 +33,6 @@ func (c Category) obstacle(h selector.Obstacle) Obstacle {
 	case h.Kind == fleet.HinderedByList:
 		o.Reason = "Fires may not start it: it is not in their allow-list."
 		o.Change = sentence("Name it under allow in [fanout] of %s, or start a session by hand", c.Path)
-		if h.Reason == selector.ReasonByHand {
-			o.Reason = "Fires may not start it: it has parallel = false."
-			o.Change = sentence("Remove that from [category.%s] of %s, or start a session by hand", c.Name, c.Path)
-		}
 		o.Command = command("stint", "run", "--category", string(c.Name))
 	case h.Kind == fleet.HinderedByHost:
 		o.Reason = capital(sentence("it is %s", h.Reason))
