@@ -163,7 +163,7 @@ func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, 
 	if err != nil {
 		return fleet.Run{}, err
 	}
-	r, err := resolveRun(ctx, e, name, host)
+	r, err := resolveRun(ctx, e.Fleet, name, host)
 	_, category := e.Config.Categories[fleet.Category(name)]
 	if !o.follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
 		return r, err

@@ -21,6 +21,7 @@ import (
 	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/screen"
+	"stint/internal/survey"
 	"stint/internal/wire"
 )
 
@@ -98,20 +99,22 @@ own core.pager or by $PAGER, or else through less.`,
 // reviewedItem hands on the work of the session that a person means.
 func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Explainer, review.Target, review.Item) error) error {
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
-		run := fleet.RunID(name)
-		if _, category := e.Config.Categories[fleet.Category(name)]; category {
-			r, err := e.ResolveRun(ctx, name, "")
-			if err != nil {
-				return err
-			}
-			run = r.ID
+		run, at, err := itemOf(ctx, e.Fleet, items, name)
+		if err != nil {
+			return err
 		}
-		at := slices.IndexFunc(items, func(i review.Item) bool { return i.Run == run })
 		if at < 0 {
-			return noBranch(ctx, e.Fleet, name, "")
+			return noBranch(ctx, e.Fleet, run, "")
 		}
 		return fn(e, t, items[at])
 	})
+}
+
+// itemOf is the run that a person means, and where its work is among items; below 0: nowhere.
+func itemOf(ctx context.Context, f *survey.Fleet, items []review.Item, name string) (run fleet.RunID, at int, err error) {
+	ids := plain.Each(items, func(i review.Item) fleet.RunID { return i.Run })
+	r, err := resolveRun(ctx, f, name, "", ids...)
+	return r.ID, slices.Index(ids, r.ID), err
 }
 
 // maxDiff is more than anybody reads.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +19,7 @@ import (
 
 func newReviewLand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "land RUN…",
+		Use:   "land RUN|CATEGORY…",
 		Short: "Bring the work of sessions into the target branch",
 		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
 before: by a rebase, or a merge with [review] method = "merge". It is put on the target in a
@@ -39,7 +38,7 @@ After a crash the same command goes on. Status 6: some work landed, and some did
 func newReviewReject(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:   "reject RUN --reason TEXT",
+		Use:   "reject RUN|CATEGORY --reason TEXT",
 		Short: "Reject the work of a session",
 		Long: `Reject the work of a session. Its task is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
@@ -67,7 +66,7 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 
 func newReviewCheckout(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "checkout RUN",
+		Use:   "checkout RUN|CATEGORY",
 		Short: "Print a folder with the work of a session",
 		Long: `Print a folder beside the workspace in which the branch of a session is checked out. From then on
 the work is yours: no session goes on with it, or with its task, until the folder is gone ("git
@@ -93,7 +92,7 @@ worktree remove FOLDER").`,
 
 func newReviewPublish(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "publish RUN",
+		Use:   "publish RUN|CATEGORY",
 		Short: "Push the work of a session and open a request",
 		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens a
 request and prints its address. In its arguments {branch}, {target}, {title}, {task} and {run} are
@@ -166,46 +165,36 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 		var (
 			items []review.Item
 			done  []fleet.Landed
-			seen  = map[string]bool{}
+			seen  = map[fleet.RunID]bool{}
 		)
 		for _, arg := range args {
-			if seen[arg] {
-				continue
-			}
-			seen[arg] = true
-			run := fleet.RunID(arg)
-			at := slices.IndexFunc(all, func(i review.Item) bool { return i.Run == run })
+			run, at, err := itemOf(ctx, e.Fleet, all, arg)
 			switch {
+			case err != nil:
+				return err
+			case seen[run]:
 			case at >= 0:
 				items = append(items, all[at])
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
 			default:
-				return noItem(ctx, e.Fleet, arg)
+				return noBranch(ctx, e.Fleet, run, " that has ended")
 			}
+			seen[run] = true
 		}
 		return fn(e, t, items, done)
 	})
 }
 
-// noItem refuses a name that is of no work. Not even a category's latest run is meant by its name: it may be
-// another by now than the one that a person has looked at.
-func noItem(ctx context.Context, f *survey.Fleet, name string) error {
-	if _, category := f.Config.Categories[fleet.Category(name)]; category {
-		return fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", name)), "stint review lists the runs")
-	}
-	return noBranch(ctx, f, name, " that has ended")
-}
-
 // noBranch says that there is no branch of a run here, or which machine's clone has it.
-func noBranch(ctx context.Context, f *survey.Fleet, name, which string) error {
-	if id, err := fleet.ParseRunID(name); err == nil && f.Store != nil {
+func noBranch(ctx context.Context, f *survey.Fleet, id fleet.RunID, which string) error {
+	if f.Store != nil {
 		r, err := f.Store.Run(ctx, id)
 		if err == nil && r.Branch != "" && f.KeptElsewhere(ctx, r.Host) {
 			return fleet.WithHint(fmt.Errorf("the branch of run %s is on machine %s: %w", id, f.Describe(ctx, r, nil).Machine, fleet.ErrNotFound), "there: stint review")
 		}
 	}
-	return fleet.WithHint(fmt.Errorf("no branch of run %q%s: %w", name, which, fleet.ErrNotFound), "stint review --all")
+	return fleet.WithHint(fmt.Errorf("no branch of run %s%s: %w", id, which, fleet.ErrNotFound), "stint review --all")
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {

@@ -59,6 +59,13 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		if q.Host, err = hostID(ctx, e, o.host); err != nil {
 			return err
 		}
+		if o.before != "" {
+			r, err := resolveRun(ctx, e.Fleet, o.before, q.Host)
+			if err != nil {
+				return err
+			}
+			q.Before = r.ID
+		}
 		list, err := e.Runs(ctx, q)
 		if err != nil {
 			return err
@@ -84,11 +91,6 @@ func (o runsOptions) query() (q store.RunQuery, err error) {
 	}
 	if o.task != "" {
 		if q.Task, err = fleet.ParseTaskID(o.task); err != nil {
-			return q, usage(err)
-		}
-	}
-	if o.before != "" {
-		if q.Before, err = fleet.ParseRunID(o.before); err != nil {
 			return q, usage(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/session"
+	"stint/internal/survey"
 	"stint/internal/transcript"
 	"stint/internal/wire"
 )
@@ -29,14 +30,15 @@ lane, claim, agent and unit, how it ended, the terms of its grade, its branch an
 it used, denied claims, the lessons it got and those that were withheld, whether another run
 followed, and its files, with the beginning of the prompt and the end of the log.
 
-For a category it is the run under way, else the last one.`,
+For a category it is the run under way, else the last one. Here and in all commands a run's id
+may be cut to a beginning that no other has.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return a.explain(ctx, func(e *inspect.Explainer) error {
-				r, err := resolveRun(ctx, e, args[0], "")
+				r, err := resolveRun(ctx, e.Fleet, args[0], "")
 				if err != nil {
 					return err
 				}
@@ -85,13 +87,13 @@ func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView
 }
 
 // resolveRun finds the run that a person means. Where there is none it says where to look.
-func resolveRun(ctx context.Context, e *inspect.Explainer, name, host string) (fleet.Run, error) {
-	r, err := e.ResolveRun(ctx, name, host)
+func resolveRun(ctx context.Context, f *survey.Fleet, name, host string, also ...fleet.RunID) (fleet.Run, error) {
+	r, err := f.ResolveRun(ctx, name, host, also...)
 	if !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrUsage) {
 		return r, err
 	}
-	if !e.Recorded() {
+	if !f.Recorded() {
 		return r, fleet.WithHint(err, "nothing has run yet: stint status")
 	}
-	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+fleet.Listed(e.Config.CategoryNames()))
+	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+fleet.Listed(f.Config.CategoryNames()))
 }

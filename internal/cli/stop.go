@@ -11,7 +11,6 @@ import (
 	"stint/internal/claim"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/wire"
 )
@@ -79,7 +78,7 @@ func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
 	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
 		return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 	}
-	r, err := resolveRun(ctx, &inspect.Explainer{Fleet: e.Fleet}, name, "")
+	r, err := resolveRun(ctx, e.Fleet, name, "")
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"stint/internal/fleet"
@@ -71,42 +70,3 @@ func (e *Explainer) ownLogs(r fleet.Run) []string {
 
 // mostDenials is how many denials of a run are shown: more than a worker can collect.
 const mostDenials = 100
-
-// mostSearched is how many of a category's last runs are looked through for one that is
-// under way: those that were made after it found its lane taken, or were short.
-const mostSearched = 20
-
-// ResolveRun finds the run that a person means: by its id, or by its category, and the
-// identity of a machine unless any will do, the run that is under way there, or else the last one that came to work, not one that rests or
-// found nothing, or else the last one. Where there is none the error wraps
-// [fleet.ErrNotFound].
-func (e *Explainer) ResolveRun(ctx context.Context, name, host string) (fleet.Run, error) {
-	if e.Store == nil {
-		return fleet.Run{}, fmt.Errorf("run %q: %w", name, fleet.ErrNotFound)
-	}
-	if _, known := e.Config.Categories[fleet.Category(name)]; !known {
-		id, err := fleet.ParseRunID(name)
-		if err != nil {
-			return fleet.Run{}, fmt.Errorf("%w, or a category of %s: %w", err, e.Config.Path, fleet.ErrUsage)
-		}
-		return e.Run(ctx, id)
-	}
-	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Category: fleet.Category(name), Host: host, Limit: mostSearched})
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	if len(runs) == 0 {
-		return fleet.Run{}, fmt.Errorf("run of category %s: %w", name, fleet.ErrNotFound)
-	}
-	for _, r := range runs {
-		if r.EndedAt.IsZero() && !r.StartedAt.IsZero() {
-			return r, nil
-		}
-	}
-	for _, r := range runs {
-		if r.Key != "" {
-			return r, nil
-		}
-	}
-	return runs[0], nil
-}

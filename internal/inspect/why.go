@@ -57,6 +57,15 @@ func (e *Explainer) Why(ctx context.Context, q WhyQuestion) (a why.Answer, also 
 			found = append(found, kind)
 		}
 	}
+	if len(found) == 0 && (q.Kind == "" || q.Kind == why.OfRun) { // a run's id may be cut, and a category stand for one
+		r, err := e.ResolveRun(ctx, q.Name, "")
+		switch {
+		case err == nil:
+			found, q.Name = []why.Kind{why.OfRun}, string(r.ID)
+		case !errors.Is(err, fleet.ErrNotFound):
+			return why.Answer{}, nil, err
+		}
+	}
 	if len(found) == 0 {
 		return why.Answer{}, nil, m.unknown(ctx, q)
 	}

@@ -447,6 +447,7 @@ type Retention interface {
 // RunQuery says which runs are asked for. An empty field asks for any.
 type RunQuery struct {
 	IDs      []fleet.RunID
+	Prefix   fleet.RunID // the beginning of the id
 	Before   fleet.RunID // created before this one
 	Category fleet.Category
 	Task     fleet.TaskID

@@ -95,6 +95,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	if len(ids) > 0 {
 		w = where{[]string{"id in " + places(ids)}, args(ids)}
 	}
+	w.add(q.Prefix != "", "id >= ? and id < ?", q.Prefix, q.Prefix+"{") // which follows z
 	w.add(q.Before != "", "id < ?", q.Before)
 	w.add(q.Category != "", "category = ?", q.Category)
 	w.add(q.Task != "", "task = ? and task <> ''", q.Task)

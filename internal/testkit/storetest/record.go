@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,6 +200,9 @@ func (contract) RunQuery(t *testing.T, b bundle) {
 		} else if rapid.Bool().Draw(rt, "by id") {
 			q.IDs = []fleet.RunID{some.ID, rapid.SampledFrom(all).Draw(rt, "another").ID, "01jd8wz4v0k3m7qa"}
 		}
+		if some := rapid.SampledFrom(all).Draw(rt, "begins"); rapid.Bool().Draw(rt, "by a beginning") {
+			q.Prefix = some.ID[:rapid.IntRange(1, len(some.ID)).Draw(rt, "letters")]
+		}
 		got := must.Get(b.LastRuns(t.Context(), q))(t)
 		if diff := gocmp.Diff(got, asked(all, q), cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("runs asked by %+v (-got +want):\n%s", q, diff)
@@ -209,7 +213,7 @@ func (contract) RunQuery(t *testing.T, b bundle) {
 // asked are those of the runs, newest first, that a query asks for.
 func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
 	for _, r := range runs {
-		if (len(q.IDs) == 0 || slices.Contains(q.IDs, r.ID)) && (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
+		if (len(q.IDs) == 0 || slices.Contains(q.IDs, r.ID)) && strings.HasPrefix(string(r.ID), string(q.Prefix)) && (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
 			(q.Task == "" || r.Task == q.Task) && (q.Outcome == "" || r.Verdict.Outcome == q.Outcome) &&
 			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) &&
 			(!q.Shared || r.Branch == "" && len(r.Commits) > 0) {
