@@ -20,7 +20,7 @@ func TestCrashForget(t *testing.T) {
 		t.Run(c.stop, func(t *testing.T) {
 			t.Parallel()
 			f := newCrashFleet(t)
-			f.extend("[record]\nkeep = \"30d\"\n")
+			f.extend("[keep]\nrecord = \"30d\"\n")
 			f.work()
 			f.exec(`with recursive n(i) as (select 1 union all select i + 1 from n where i < 2500)
 insert into runs (id, category, rank, chain_depth, source, agent, created_at, ended_at, outcome) select '0' || (1000000 + i), 'code', 0, 0, 'by hand', 'fake', i, i, 'idle' from n`)

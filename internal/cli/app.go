@@ -69,7 +69,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	}
 	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, a.rememberedTasks(c, how)
 	places := a.places(c)
-	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: a.Now}
+	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: a.Now}
 	e := &engine.Engine{
 		Fleet: &survey.Fleet{
 			Config:   c,
@@ -253,7 +253,7 @@ func (a *app) places(c *config.Config) workspace.Places {
 			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ(), Found: &sync.Map{},
 		},
 		Log:    a.log,
-		Limits: workspace.Limits{Keep: c.Worktrees.Keep, MaxAge: c.Worktrees.MaxAge, Now: a.Now()},
+		Limits: workspace.Limits{Keep: config.KeepWorktrees, MaxAge: c.Keep.Worktrees, Now: a.Now()},
 	}
 }
 

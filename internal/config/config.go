@@ -45,9 +45,7 @@ type Config struct {
 	Budget      Budget // of all sessions
 	Prices      Prices
 	Review      Review
-	Worktrees   Worktrees
-	Runs        Runs
-	Record      Record
+	Keep        Keep
 	Agents      map[string]Agent // by name, at least one
 	Pools       map[string]Pool  // by name, at least [DefaultPool]
 	Categories  map[fleet.Category]Category
@@ -142,24 +140,19 @@ const (
 	MethodMerge  Method = "merge"  // a commit merges them
 )
 
-// Worktrees bounds the work trees that are kept after their sessions. Those with commits
-// that are merged nowhere are kept in any case.
-type Worktrees struct {
-	Keep   int           // at most so many, the youngest
-	MaxAge time.Duration // and none that nothing changed in for longer
+// Keep bounds what stays of sessions that are over; 0: for ever.
+type Keep struct {
+	Files     time.Duration // of the folder of a run, since it was made
+	Worktrees time.Duration // since their last change; those with commits that are merged nowhere stay
+	Record    time.Duration // in the store
 }
 
-// Runs bounds what stays on disk of sessions that are over. Their record stays.
-type Runs struct {
-	Keep   int           // folders at most, of the youngest
-	MaxAge time.Duration // and none of a session that was made longer ago
-	Out    int64         // the most bytes that stay of what an agent wrote into a folder
-}
-
-// Record bounds what stays in the store of sessions that are over.
-type Record struct {
-	Keep time.Duration // so long at least; 0: for ever
-}
+// What stays at most, whatever its age, so that no fleet fills its disk.
+const (
+	KeepFolders   = 1000     // of runs: some weeks of sessions, most of which leave a megabyte
+	KeepWorktrees = 20       // a disk holds some clones of most things
+	KeepOut       = 16 << 20 // bytes of what an agent wrote into a folder: a report, a patch, some pictures
+)
 
 // Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.
 type Budget struct {

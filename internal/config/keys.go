@@ -68,28 +68,19 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			its tokens and these prices: write a table [price."MODEL"] with input, cached_input, cache_write, output
 			and the day of these prices, as_of = "2026-11-01". No prices come with stint: see "stint help agents".`),
 		tomlfile.Group("review", `What becomes of the sessions' work. See "stint help review".`, c.reviewKeys()),
-		tomlfile.Group("worktrees", `Which work trees stay once their sessions are over. Those with commits that are
-			merged nowhere stay in any case.`, []tomlfile.Key{
-			tomlfile.Of("keep", &c.Worktrees.Keep, 20, tomlfile.Whole(0, tomlfile.NoLimit), // a disk holds some clones of most things
-				`How many work trees are kept at most, the youngest.`),
-			tomlfile.Of("max_age", &c.Worktrees.MaxAge, 7*24*time.Hour, tomlfile.Duration(), // what nobody looked at for a week is not looked at
-				`How long a work tree is kept after its last change.`),
-		}),
-		tomlfile.Group("runs", `What stays on disk of sessions that are over: prompt, log, and what the agent wrote.
-			Their record stays in any case.`, []tomlfile.Key{
-			tomlfile.Of("keep", &c.Runs.Keep, 1000, tomlfile.Whole(0, tomlfile.NoLimit), // some weeks of sessions, most of which leave a megabyte
-				`How many sessions keep their files at most, the youngest.`),
-			tomlfile.Of("max_age", &c.Runs.MaxAge, 30*24*time.Hour, tomlfile.Duration(), // what nobody asked about for a month is answered by the record
-				`How long a session keeps its files.`),
-			tomlfile.Of("out", &c.Runs.Out, 16<<20, tomlfile.Bytes(), // a report, a patch, some pictures
-				`How much is kept of what an agent wrote into the folder of its run.`),
-		}),
-		tomlfile.Group("record", `What stays in the store of sessions that are over.`, []tomlfile.Key{
-			tomlfile.Of("keep", &c.Record.Keep, 0, tomlfile.Days(), // nobody misses what nobody deleted
-				`How many days the record goes back, such as "400d"; "" is all of it. Each fire deletes some of what is older.`),
+		tomlfile.Group("keep", `How many days something stays once its session is over, such as "30d"; "" is for ever.`, []tomlfile.Key{
+			tomlfile.Of("files", &c.Keep.Files, 30*oneDay, tomlfile.Days(), // what nobody asked about for a month is answered by the record
+				`Its prompt, its log, and what the agent wrote. Of all but the last 1000 sessions they go sooner.`),
+			tomlfile.Of("worktrees", &c.Keep.Worktrees, 7*oneDay, tomlfile.Days(), // what nobody looked at for a week is not looked at
+				`Its work tree, since the last change in it. All but the youngest 20 go sooner; one with commits that are
+				merged nowhere stays in any case.`),
+			tomlfile.Of("record", &c.Keep.Record, 0, tomlfile.Days(), // nobody misses what nobody deleted
+				`The store's record of it. Each fire deletes some of what is older.`),
 		}),
 	}
 }
+
+const oneDay = 24 * time.Hour
 
 // mostWait bounds each command that a fire waits for. Five run one after another: the slowest task source, selector,
 // outcome, feedback and the pushes of answers. The unit of a fire ends it after 15 minutes, before it starts anything.

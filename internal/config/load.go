@@ -47,6 +47,9 @@ func replaced(key string) string {
 		parts[1] = "NAME"
 	}
 	return map[string]string{
+		"worktrees":              `write worktrees = "7d" under [keep]`,
+		"runs":                   `write files = "30d" under [keep]`,
+		"record":                 `write record = "400d" under [keep]`,
 		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
 	}[strings.Join(parts, ".")]
 }

@@ -88,7 +88,7 @@ func newBench(t *testing.T, categories string) *bench {
 	})
 	must.Do(t, os.Mkdir(c.Tasks.Dir, 0o755))
 	var chance atomic.Uint64
-	folders := rundir.Folders{State: c.State, Keep: c.Runs.Keep, MaxAge: c.Runs.MaxAge, Out: c.Runs.Out, Now: b.clock}
+	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: b.clock}
 	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
 	b.Engine = &engine.Engine{
 		Fleet: &survey.Fleet{

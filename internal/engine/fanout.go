@@ -100,7 +100,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 			e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
 		}
 		if err := e.forget(ctx); err != nil {
-			e.Log.WarnContext(ctx, "what is older than [record] keep was not deleted", slog.Any("err", err))
+			e.Log.WarnContext(ctx, "what is older than [keep] record was not deleted", slog.Any("err", err))
 		}
 	}
 	return r, r.result()

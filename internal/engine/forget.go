@@ -23,7 +23,7 @@ const (
 // If we die before the edge is moved, nothing has happened. If we die after it, or between two
 // batches, all figures add up from the edge on, whatever is left there; the next fire goes on.
 func (e *Engine) forget(ctx context.Context) error {
-	keep := e.Config.Record.Keep
+	keep := e.Config.Keep.Record
 	if keep == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (e *Engine) forget(ctx context.Context) error {
 		}
 	}
 	if all > 0 {
-		e.Log.InfoContext(ctx, "old record deleted", slog.String("reason", fmt.Sprintf("[record] keep: %d runs and fires", all)))
+		e.Log.InfoContext(ctx, "old record deleted", slog.String("reason", fmt.Sprintf("[keep] record: %d runs and fires", all)))
 	}
 	return nil
 }

@@ -295,7 +295,7 @@ func (e *Engine) tidy(ctx context.Context) {
 		e.Log.WarnContext(ctx, "not every run's folder could be removed", slog.Any("err", err))
 	}
 	if removed > 0 {
-		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[runs] keep and max_age: %d of them", removed)))
+		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[keep] files: %d of them", removed)))
 	}
 }
 
@@ -316,7 +316,7 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 	case err != nil:
 		e.Log.WarnContext(ctx, "run's folder not trimmed", slog.String("run_id", string(run)), slog.Any("err", err))
 	case trimmed:
-		e.Log.InfoContext(ctx, "run's folder trimmed: what its agent wrote was more than [runs] out", slog.String("run_id", string(run)))
+		e.Log.InfoContext(ctx, "run's folder trimmed: what its agent wrote was more than 16 MiB", slog.String("run_id", string(run)))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/bandit"
+	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/host"
@@ -661,7 +662,7 @@ func TestReapTrims(t *testing.T) {
 	files := fleet.FilesOf(b.Config.State, r.ID)
 	big := filepath.Join(files.Out, "big")
 	must.Do(t, errors.Join(os.Mkdir(files.Out, 0o700), os.WriteFile(files.Result, []byte("{}"), 0o600), os.WriteFile(big, nil, 0o600),
-		os.Truncate(big, b.Config.Runs.Out)))
+		os.Truncate(big, config.KeepOut)))
 	b.reap()
 	if _, err := os.Lstat(big); err != nil {
 		t.Errorf("trimmed while it lives: %v", err)

@@ -93,7 +93,7 @@ func (e *Explainer) old(ctx context.Context, id fleet.RunID, err error) error {
 }
 
 func beginsAt(edge store.Edge) string {
-	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [record] keep says"
+	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [keep] record says"
 }
 
 // Edge says that the record goes back less far than a time, if it does.

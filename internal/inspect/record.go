@@ -52,7 +52,7 @@ const (
 	// first.
 	mostHead = 64 << 10
 	// reasonSwept is why a run has no files any more.
-	reasonSwept = "its files were removed, as those of old runs are: [runs] keep and max_age say when"
+	reasonSwept = "its files were removed, as those of old runs are: [keep] files says when"
 )
 
 // ownLogs are the files in which an agent itself keeps a run's session, see

@@ -37,7 +37,7 @@ type Difference struct {
 func Read(f fleet.Fire) (selector.Input, error) {
 	var in selector.Input
 	if len(f.Inputs) == 0 {
-		return selector.Input{}, fmt.Errorf("fire %d: what it was decided by is older than what is kept, as [record] keep says", f.ID)
+		return selector.Input{}, fmt.Errorf("fire %d: what it was decided by is older than what is kept, as [keep] record says", f.ID)
 	}
 	d := json.NewDecoder(bytes.NewReader(f.Inputs))
 	d.DisallowUnknownFields()

@@ -93,7 +93,7 @@ func (b *bench) pageClock() time.Time { return clock().Add(time.Duration(b.ahead
 // engine is the fleet's with a store that may be nil.
 func (b *bench) engine(s store.Store) *engine.Engine {
 	var chance atomic.Uint64
-	folders := rundir.Folders{State: b.config.State, Keep: b.config.Runs.Keep, Now: clock}
+	folders := rundir.Folders{State: b.config.State, Keep: config.KeepFolders, Now: clock}
 	sources := task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}}
 	return &engine.Engine{
 		Fleet: &survey.Fleet{
