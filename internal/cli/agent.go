@@ -89,6 +89,7 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 		_, err := command.Runnable(argv[0], environment, c.Workspace)
 		list = append(list, doctor.Command{Key: key, Program: argv[0], Missing: reason(err), Wanting: errors.As(err, new(*command.InterpreterError))})
 	}
+	own := passed(c.Command.PassEnvironment, unit)
 	for _, name := range c.CategoryNames() {
 		key, category := "category."+string(name), c.Categories[name]
 		if len(category.Agents) > 0 {
@@ -96,14 +97,14 @@ func (a *app) commandFacts(c *config.Config, environment []string) (list []docto
 			find(key+".check", category.Check, judging)
 			find(key+".grader", category.Grader, judging)
 		}
-		find(key+".wip.command", category.WIP.Command, passed(category.WIP.PassEnvironment, unit))
+		find(key+".wip.command", category.WIP.Command, own)
 	}
 	find("review.check", c.Review.Check, c.Agents[c.AgentNames()[0]].Judged().Passed(a.Getenv))
-	find("review.publish", c.Review.Publish, passed(c.Review.PassEnvironment, a.Getenv))
-	find("review.outcome", c.Review.Outcome, passed(c.Review.PassEnvironment, unit))
-	find("review.feedback", c.Review.Feedback, passed(c.Review.PassEnvironment, unit))
-	find("notice.command", c.Notice.Command, passed(c.Notice.PassEnvironment, unit))
-	find("selector.command", c.Selector.Command, passed(c.Selector.PassEnvironment, unit))
+	find("review.publish", c.Review.Publish, passed(c.Command.PassEnvironment, a.Getenv))
+	find("review.outcome", c.Review.Outcome, own)
+	find("review.feedback", c.Review.Feedback, own)
+	find("notice.command", c.Notice.Command, own)
+	find("selector.command", c.Selector.Command, own)
 	return list
 }
 

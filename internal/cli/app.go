@@ -88,7 +88,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Getenv:   a.Getenv,
 		},
 		Sources:   sources,
-		Ranker:    newAsker(c, c.Selector.Command, c.Selector.PassEnvironment, c.Selector.Timeout, maxPayload),
+		Ranker:    newAsker(c, c.Selector.Command, maxPayload),
 		Lanes:     lane.Dir(c.State),
 		Stopper:   sessions,
 		Runner:    runner,
@@ -99,8 +99,8 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Graders:   graders{runner, &c.Trust},
 		Notices:   newNotices(c),
 		Publisher: newPublisher(c),
-		Forge:     newAsker(c, c.Review.Outcome, c.Review.PassEnvironment, c.Review.OutcomeTimeout, review.MaxAnswer),
-		Reviewers: newAsker(c, c.Review.Feedback, c.Review.PassEnvironment, c.Review.FeedbackTimeout, maxFeedback),
+		Forge:     newAsker(c, c.Review.Outcome, review.MaxAnswer),
+		Reviewers: newAsker(c, c.Review.Feedback, maxFeedback),
 		Repo:      places,
 		Trunk:     places.Clone,
 		Folders:   folders,
@@ -223,7 +223,7 @@ func taskFolder(c *config.Config) task.Sources {
 			Listing: task.Listing{
 				Name: name, Category: source.Category, Fields: source.Fields, States: source.States, Priorities: source.Priorities,
 			},
-			Command: operators(c, source.Command, c.Tasks.PassEnvironment, source.Timeout), Calls: source.Calls(),
+			Command: operators(c, source.Command), Calls: source.Calls(),
 		})
 	}
 	return s
@@ -312,7 +312,7 @@ func newGates(c *config.Config) survey.Gates {
 	gates := gate.Gates{}
 	for name, category := range c.Categories {
 		if w := category.WIP; len(w.Command) > 0 {
-			g := gate.Gate{Limit: w.Limit, Command: operators(c, w.Command, w.PassEnvironment, w.Timeout)}
+			g := gate.Gate{Limit: w.Limit, Command: operators(c, w.Command)}
 			g.Command.Env = append(g.Command.Env, "STINT_CATEGORY="+string(name))
 			gates[name] = g
 		}
@@ -323,21 +323,26 @@ func newGates(c *config.Config) survey.Gates {
 	return gates
 }
 
+// maxNotice bounds a notice, for which the end of a session waits: a service that is well takes one in less.
+const maxNotice = 10 * time.Second
+
 // newNotices is nil when nobody is to be notified.
 func newNotices(c *config.Config) engine.Notices {
 	n := c.Notice
 	if len(n.Command) == 0 {
 		return nil
 	}
-	return notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Command: operators(c, n.Command, n.PassEnvironment, n.Timeout)}
+	s := notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Command: operators(c, n.Command)}
+	s.Command.Timeout = min(s.Command.Timeout, maxNotice)
+	return s
 }
 
-// operators is a command that the operator wrote, with the variables of its pass_environment. What may
+// operators is a command that the operator wrote, with the variables of [commands]. What may
 // run the work of a session goes by [graders], and gets none of these.
-func operators(c *config.Config, argv, names []string, timeout time.Duration) command.Command {
+func operators(c *config.Config, argv []string) command.Command {
 	return command.Command{
-		Argv: argv, Dir: c.Workspace, Timeout: timeout, Guard: c.Trust.Check,
-		Env: append(passed(names, os.Getenv), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
+		Argv: argv, Dir: c.Workspace, Timeout: c.Command.Timeout, Guard: c.Trust.Check,
+		Env: append(passed(c.Command.PassEnvironment, os.Getenv), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
 	}
 }
 
@@ -345,11 +350,11 @@ func operators(c *config.Config, argv, names []string, timeout time.Duration) co
 type asker struct{ command.Command }
 
 // newAsker is nil where there is no command.
-func newAsker(c *config.Config, argv, names []string, timeout time.Duration, limit int) engine.Asker {
+func newAsker(c *config.Config, argv []string, limit int) engine.Asker {
 	if len(argv) == 0 {
 		return nil
 	}
-	a := asker{operators(c, argv, names, timeout)}
+	a := asker{operators(c, argv)}
 	a.Limit = limit
 	return a
 }

@@ -258,7 +258,7 @@ func newPublisher(c *config.Config) engine.Publisher {
 	if len(r.Publish) == 0 {
 		return nil
 	}
-	return publisher{operators(c, r.Publish, r.PassEnvironment, r.PublishTimeout)}
+	return publisher{operators(c, r.Publish)}
 }
 
 // Publish runs the command with its arguments filled in.

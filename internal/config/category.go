@@ -67,13 +67,11 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			`A command that tests what a session left, by its exit status, such as ["make", "test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
 			("stint help agents").`),
 		tomlfile.Of("check_timeout", &v.CheckTimeout, 5*time.Minute, tomlfile.Duration(), // the tests of most projects; the lane waits for them
-			`How long the check may take.`),
+			`How long the check may take, and the grader.`),
 		tomlfile.Of("grader", &v.Grader, nil, tomlfile.Command(0),
 			`A command that grades each session: it gets a description of the session as JSON on its input, with the
 			diff of its commits, and prints {"grade": 0.8, "reason": "…"}. Without one, the evidence in git counts.
 			Keep it out of the workspace, where the sessions that it judges could change it.`),
-		tomlfile.Of("grader_timeout", &v.GraderTimeout, 3*time.Minute, tomlfile.Duration(), // a model reads a day's diff in one; the lane waits for it
-			`How long the grader may take.`),
 		tomlfile.Of("unit", &v.Unit, nil, tomlfile.Words[string](nil, o.properties()),
 			`Properties of its units, such as { MemoryMax = "4G" }: see systemd.resource-control(5) and systemd.exec(5).`),
 		tomlfile.Of("review", &v.Review, true, tomlfile.Truth(), // work that nobody looks at is to be asked for
@@ -90,10 +88,6 @@ func wipKeys(w *WIP) []tomlfile.Key {
 		tomlfile.Of("limit", &w.Limit, 5, // as many as a person reviews in one sitting
 			tomlfile.Whole(1, maxWIP),
 			`Fires leave the category out when so many results wait.`),
-		tomlfile.Of("timeout", &w.Timeout, 20*time.Second, // leaves a fire its minutes, as for task sources
-			tomlfile.Within(time.Minute), // a fire waits for it
-			`How long the command may take.`),
-		environment(&w.PassEnvironment, commonEnvironment()),
 	}
 }
 

@@ -39,6 +39,7 @@ type Config struct {
 	Host        Host
 	Fanout      Fanout
 	Tasks       Tasks
+	Command     Command
 	Lessons     Lessons
 	Selector    Selector
 	Notice      Notice
@@ -64,6 +65,12 @@ type Fanout struct {
 	Limits    pressure.Limits  // what the machine must keep to for a fire to start anything
 }
 
+// Command is what holds for each command that stint runs for itself.
+type Command struct {
+	Timeout         time.Duration // how long it may take
+	PassEnvironment []string      // handed on to it from the environment of stint
+}
+
 // Tasks says where the tasks are and which category they belong to.
 type Tasks struct {
 	Dir             string                     // the folder of task files
@@ -79,13 +86,11 @@ type Tasks struct {
 	After           string                     // the state of a task of which a productive session said nothing, or [KeepState]
 	RaiseAfter      time.Duration              // a task that has waited so long counts as one class of priority higher; 0: never
 	MostSessions    int                        // a task that took more and is still open is reported; 0: none is
-	PassEnvironment []string                   // handed on to these commands from the environment of stint
 }
 
 // TaskSource is a command that prints tasks as JSON.
 type TaskSource struct {
 	Command    []string                   // the program and its arguments, at least the program
-	Timeout    time.Duration              // how long it may take
 	Category   fleet.Category             // of a task that names none; empty: by its tags, or else the default category
 	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
 	States     map[string]fleet.TaskState // what its own words mean
@@ -106,30 +111,24 @@ type Lessons struct {
 
 // Selector says who ranks, and by which constants.
 type Selector struct {
-	Command         []string        // an external selector; empty: the built-in one
-	Timeout         time.Duration   // how long that one may take
-	PassEnvironment []string        // handed on to it from the environment of stint
-	Settings        bandit.Settings // of the built-in one
+	Command  []string        // an external selector; empty: the built-in one
+	Settings bandit.Settings // of the built-in one
 }
 
 // Review says where the work of sessions is to get to, and how much of it may wait.
 type Review struct {
-	Target          string        // a branch; empty: the one that the workspace has checked out
-	Limit           int           // results that may wait; 0: any number
-	MaxAge          time.Duration // a result that waited longer is rotten; 0: none is
-	AwayLimit       int           // in place of the limit, while the reviewer is away
-	Method          Method        // by which work lands
-	Check           []string      // says by its exit status whether work may land as it stands on the target; empty: nothing does
-	CheckTimeout    time.Duration // how long that may take
-	Publish         []string      // opens a request for a branch that was pushed; empty: nothing does
-	PublishTimeout  time.Duration // how long that may take
-	Outcome         []string      // says what became of the work of runs; empty: git alone does
-	OutcomeTimeout  time.Duration // how long that may take
-	Feedback        []string      // says what was said of published items; empty: nobody is asked
-	FeedbackTimeout time.Duration // how long that may take
-	MaxRounds       int           // of what is said that sessions answer; then a person does
-	Serialize       []string      // patterns of files that one task at a time may change
-	PassEnvironment []string      // handed on to these commands from the environment of stint
+	Target       string        // a branch; empty: the one that the workspace has checked out
+	Limit        int           // results that may wait; 0: any number
+	MaxAge       time.Duration // a result that waited longer is rotten; 0: none is
+	AwayLimit    int           // in place of the limit, while the reviewer is away
+	Method       Method        // by which work lands
+	Check        []string      // says by its exit status whether work may land as it stands on the target; empty: nothing does
+	CheckTimeout time.Duration // how long that may take
+	Publish      []string      // opens a request for a branch that was pushed; empty: nothing does
+	Outcome      []string      // says what became of the work of runs; empty: git alone does
+	Feedback     []string      // says what was said of published items; empty: nobody is asked
+	MaxRounds    int           // of what is said that sessions answer; then a person does
+	Serialize    []string      // patterns of files that one task at a time may change
 }
 
 // Method is how work gets on top of the target.
@@ -204,15 +203,14 @@ type Category struct {
 	SelfDirected bool          // its sessions may run without a task
 	Prompt       string        // the file with its instructions; empty: none
 
-	Check         []string      // says by its exit status whether what a session left is in order; empty: nothing does
-	CheckTimeout  time.Duration // how long that may take
-	Grader        []string      // judges each session; empty: by evidence alone
-	GraderTimeout time.Duration // how long that may take
-	Worktree      bool          // its sessions work each on a branch and in a folder of their own
-	Sync          bool          // the workspace is brought up to date with its remote before each
-	Respawn       float64       // the grade from which one more session follows, in [0,1]
-	MaxChain      int           // how many sessions may follow one another so; 0: none
-	Budget        Budget
+	Check        []string      // says by its exit status whether what a session left is in order; empty: nothing does
+	CheckTimeout time.Duration // how long that may take
+	Grader       []string      // judges each session; empty: by evidence alone
+	Worktree     bool          // its sessions work each on a branch and in a folder of their own
+	Sync         bool          // the workspace is brought up to date with its remote before each
+	Respawn      float64       // the grade from which one more session follows, in [0,1]
+	MaxChain     int           // how many sessions may follow one another so; 0: none
+	Budget       Budget
 
 	Review bool // a person is to look at what its sessions leave
 	WIP    WIP  // results that wait for review elsewhere
@@ -228,7 +226,7 @@ func (c Category) GradingTime() (d time.Duration) {
 		d += c.CheckTimeout
 	}
 	if len(c.Grader) > 0 {
-		d += c.GraderTimeout
+		d += c.CheckTimeout
 	}
 	return d
 }

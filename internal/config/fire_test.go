@@ -5,12 +5,13 @@ import "testing"
 // TestFireTime refuses what a fire would wait for until its unit ends it, each time and before it starts anything.
 func TestFireTime(t *testing.T) {
 	t.Parallel()
-	const want = `: want a duration above zero and of at most "2m", not "20m"`
+	const is = "unknown key"
 	refuses(t, []unfit{
-		{"selector", least + "[selector]\ntimeout = \"20m\"", "7:1: selector.timeout" + want, `write timeout = "20s"`},
-		{"outcome", least + "[review]\noutcome_timeout = \"20m\"", "7:1: review.outcome_timeout" + want, `write outcome_timeout = "1m"`},
-		{"feedback", least + "[review]\nfeedback_timeout = \"20m\"", "7:1: review.feedback_timeout" + want, `write feedback_timeout = "1m"`},
-		{"pushes", least + "[review]\npublish_timeout = \"20m\"", "7:1: review.publish_timeout" + want, `write publish_timeout = "1m"`},
-		{"task source", least + "[tasks.source.a]\ncommand = [\"list\"]\ntimeout = \"20m\"", "8:1: tasks.source.a.timeout" + want, `write timeout = "20s"`},
+		{"commands", least + "[commands]\ntimeout = \"20m\"", `7:1: commands.timeout: want a duration above zero and of at most "2m", not "20m"`, `write timeout = "30s"`},
+		{"selector", least + "[selector]\ntimeout = \"20m\"", "7:1: selector.timeout: " + is, `write timeout = "1m" under [commands]`},
+		{"gate", least + "[category.code.wip]\ntimeout = \"20m\"", "7:1: category.code.wip.timeout: " + is, `write timeout = "1m" under [commands]`},
+		{"task source", least + "[tasks.source.a]\ncommand = [\"list\"]\ntimeout = \"20m\"", "8:1: tasks.source.a.timeout: " + is, `write timeout = "1m" under [commands]`},
+		{"grader", least + "grader_timeout = \"9m\"", "6:1: category.code.grader_timeout: " + is, "write check_timeout: it holds for both"},
+		{"variables", least + "[review]\npass_environment = []", "7:1: review.pass_environment: " + is, "write pass_environment under [commands]"},
 	})
 }

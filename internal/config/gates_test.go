@@ -17,8 +17,6 @@ import (
 const gates = least + `[category.code.wip]
 command = ["gh", "pr", "list", "$HOME"]
 limit = 2
-timeout = "5s"
-pass_environment = ["PATH", "GH_TOKEN"]
 [fanout]
 max_load = 1
 max_memory_pressure = 5.5
@@ -27,8 +25,9 @@ min_memory = "512M"
 command = ["tell", "me"]
 events = ["quota", "failed"]
 every = "0s"
+[commands]
 timeout = "3s"
-pass_environment = []
+pass_environment = ["PATH", "GH_TOKEN"]
 `
 
 func TestGates(t *testing.T) {
@@ -36,25 +35,26 @@ func TestGates(t *testing.T) {
 	c := load(t, gates)
 	must.Equal(t, "limits", c.Fanout.Limits, pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20})
 	wip := config.WIP{
-		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2, Timeout: 5 * time.Second, PassEnvironment: []string{"PATH", "GH_TOKEN"},
+		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2,
 	}
 	must.Equal(t, "work in progress", c.Categories["code"].WIP, wip)
 	notice := config.Notice{
 		Command: []string{"tell", "me"},
-		Events:  []fleet.Event{fleet.EventQuota, fleet.EventFailed}, Timeout: 3 * time.Second,
+		Events:  []fleet.Event{fleet.EventQuota, fleet.EventFailed},
 	}
 	must.Equal(t, "notice", c.Notice, notice)
+	must.Equal(t, "commands", c.Command, config.Command{Timeout: 3 * time.Second, PassEnvironment: []string{"PATH", "GH_TOKEN"}})
 }
 
 // noNotice and noWIP are what a file that says nothing of them means.
 func noNotice() config.Notice {
 	return config.Notice{
-		Events: fleet.Events(), Every: time.Hour, Timeout: 10 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+		Events: fleet.Events(), Every: time.Hour,
 	}
 }
 
 func noWIP() config.WIP {
-	return config.WIP{Limit: 5, Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}}
+	return config.WIP{Limit: 5}
 }
 
 func TestGatesDefaults(t *testing.T) {

@@ -53,6 +53,13 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 			`The categories of a pool are started by fires of their own, "stint fanout --pool NAME", for which
 			"stint init --systemd" installs a timer. Plain fires start the pool "autonomous".`),
 		tomlfile.Group("tasks", `Where the tasks are, and which category each belongs to.`, c.taskKeys()),
+		tomlfile.Group("commands", `Commands of this file that stint runs for itself: those of [selector], [notice], [tasks.source.NAME] and
+			wip, and [review] publish, outcome and feedback. What runs a session's work, as a check or a grader does, goes
+			by other keys and gets none of these variables.`, []tomlfile.Key{
+			tomlfile.Of("timeout", &c.Command.Timeout, 30*time.Second, tomlfile.Within(maxWait), // some calls of a forge
+				`How long one may take; a notice takes 10s at most.`),
+			environment(&c.Command.PassEnvironment, commonEnvironment()),
+		}),
 		tomlfile.Group("lessons", `Lessons are files that a session is given where they fit its task.`, []tomlfile.Key{
 			tomlfile.Path("dir", &c.Lessons.Dir, "lessons", &c.Workspace, // where workspaces of this kind have them already
 				`The folder of lesson files, relative to the workspace. It need not exist.`),
@@ -82,9 +89,9 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 
 const oneDay = 24 * time.Hour
 
-// mostWait bounds each command that a fire waits for. Five run one after another: the slowest task source, selector,
+// maxWait bounds each command that a fire waits for. Five run one after another: the slowest task source, selector,
 // outcome, feedback and the pushes of answers. The unit of a fire ends it after 15 minutes, before it starts anything.
-const mostWait = 2 * time.Minute
+const maxWait = 2 * time.Minute
 
 func (c *Config) reviewKeys() []tomlfile.Key {
 	r := &c.Review
@@ -109,24 +116,17 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 		tomlfile.Of("publish", &r.Publish, nil, tomlfile.Command(0),
 			`A command that opens a request for a branch which "stint review publish" has pushed, such as
 			["gh", "pr", "create", "--head", "{branch}", "--title", "{title}", "--body-file", "-"].`),
-		tomlfile.Of("publish_timeout", &r.PublishTimeout, time.Minute, tomlfile.Within(mostWait), // a forge that is well answers in seconds
-			`How long that command may take.`),
 		tomlfile.Of("outcome", &r.Outcome, nil, tomlfile.Command(0),
 			`A command that each fire asks what became of the work of sessions, for those who review it at a forge:
 			it gets a list of JSON and prints one. See "stint help review".`),
-		tomlfile.Of("outcome_timeout", &r.OutcomeTimeout, time.Minute, tomlfile.Within(mostWait), // each fire waits for it
-			`How long that command may take.`),
 		tomlfile.Of("feedback", &r.Feedback, nil, tomlfile.Command(0),
 			`A command that prints what checks and reviewers say of published items: see "stint help review". News
 			becomes the next session at the task, on the same branch.`),
-		tomlfile.Of("feedback_timeout", &r.FeedbackTimeout, time.Minute, tomlfile.Within(mostWait), // some calls of a forge
-			`How long that command may take.`),
 		tomlfile.Of("max_rounds", &r.MaxRounds, 3, tomlfile.Whole(0, tomlfile.NoLimit), // more is a sign of a misunderstanding
 			`How often sessions answer what is said of an item, before its task waits for a person.`),
 		tomlfile.Of("serialize", &r.Serialize, nil, tomlfile.List(0, tomlfile.Word[string](plain.CheckPattern)),
 			`Patterns of files that one task at a time may change, such as ["go.mod", "db/migrations/**"]: a task
 			waits while a session or an item of review changes one. See "stint help review".`),
-		environment(&r.PassEnvironment, commonEnvironment()),
 	}
 }
 
@@ -172,9 +172,6 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 		tomlfile.Of("command", &s.Command, nil, tomlfile.Command(0),
 			`A command that prints a ranking to follow instead of the built-in one, which it gets as JSON on its
 			input. When it fails, the built-in one stands.`),
-		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Within(mostWait), // a fire waits for it, and then falls back
-			`How long that command may take.`),
-		environment(&s.PassEnvironment, commonEnvironment()),
 		tomlfile.Of("v", &b.V, d.V, tomlfile.Number(0.1, 1000),
 			`How many sessions of debt to a category one whole point of grade outweighs.`),
 		tomlfile.Of("floor", &b.Floor, d.Floor, tomlfile.Fraction(),
@@ -194,7 +191,7 @@ func (c *Config) selectorKeys() []tomlfile.Key {
 
 // environment is the key for the variables that a command gets.
 func environment(field *[]string, def []string) tomlfile.Key {
-	return tomlfile.Of("pass_environment", field, def, tomlfile.List(0, variable()), `Variables to hand on to the command; it gets no others.`)
+	return tomlfile.Of("pass_environment", field, def, tomlfile.List(0, variable()), `Variables to hand on; it gets no others.`)
 }
 
 func variable() tomlfile.Rule[string] {
@@ -210,10 +207,6 @@ func (c *Config) noticeKeys() []tomlfile.Key {
 			`The events to notify of.`),
 		tomlfile.Of("every", &n.Every, time.Hour, tomlfile.Pause(), // a person who has not acted on it by then may have missed it
 			`The same notice is sent no more often than this.`),
-		// A service that is well takes one in less; a session that ended waits for it.
-		tomlfile.Of("timeout", &n.Timeout, 10*time.Second, tomlfile.Within(10*time.Second),
-			`How long sending a notice may take.`),
-		environment(&n.PassEnvironment, commonEnvironment()),
 	}
 }
 

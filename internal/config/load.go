@@ -43,10 +43,19 @@ func kind() tomlfile.Kind {
 // replaced says what to write for a key of former versions.
 func replaced(key string) string {
 	parts := strings.Split(key, ".")
-	if len(parts) == 3 && parts[0] == "category" {
+	if len(parts) >= 3 && parts[0] == "category" {
 		parts[1] = "NAME"
 	}
+	if len(parts) == 4 && parts[0] == "tasks" {
+		parts[2] = "NAME"
+	}
+	const timeout, variables = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`
 	return map[string]string{
+		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
+		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
+		"category.NAME.grader_timeout": "write check_timeout: it holds for both",
+		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
+		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
 		"worktrees":              `write worktrees = "7d" under [keep]`,
 		"runs":                   `write files = "30d" under [keep]`,
 		"record":                 `write record = "400d" under [keep]`,

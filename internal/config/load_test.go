@@ -76,14 +76,15 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, FeedbackTimeout: time.Minute, MaxRounds: 3,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, MaxRounds: 3,
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
-		Tasks:   config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
+		Command: config.Command{Timeout: 30 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
+		Tasks:   config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{
-			Timeout: 20 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}, Settings: bandit.Defaults(),
+			Settings: bandit.Defaults(),
 		},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
@@ -95,7 +96,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
 			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, Review: true, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
@@ -119,10 +120,12 @@ dir = "/srv/tasks"
 default_category = "code"
 tags = { docs = "code", "a b" = "cleanup" }
 
-[selector]
-command = ["rank", "--fast"]
+[commands]
 timeout = "1m30s"
 pass_environment = ["PATH"]
+
+[selector]
+command = ["rank", "--fast"]
 v = 5
 floor = 0.25
 cap = 0
@@ -162,7 +165,6 @@ prompt = "prompts/code.md"
 check = ["make", "test"]
 check_timeout = "90s"
 grader = ["judge", "claude"]
-grader_timeout = "1m"
 respawn = 0.8
 max_chain = 3
 budget = { runs = 10, tokens = 1_000_000, usd = 2.5 }
@@ -200,20 +202,21 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, FeedbackTimeout: time.Minute, MaxRounds: 3,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute, PublishTimeout: time.Minute, OutcomeTimeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"},
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, MaxRounds: 3,
+			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
-		Keep: config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
+		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
+		Command: config.Command{Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
-			Tags:            map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
-			PassEnvironment: []string{"PATH", "HOME", "LANG"}, After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8,
+			Tags:  map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
+			After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8,
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},
 		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10, AsOf: "2026-11-01"}},
 		Selector: config.Selector{
-			Command: []string{"rank", "--fast"}, Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"},
+			Command: []string{"rank", "--fast"},
 			Settings: bandit.Settings{
 				V: 5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
 				Depletion: true, Season: true, Anchor: true, Dispersion: true,
@@ -240,7 +243,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
 				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
-				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, GraderTimeout: 3 * time.Minute, Review: true, WIP: noWIP(),
+				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
@@ -248,7 +251,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Prompt: filepath.Join(folder, "prompts/code.md"),
 				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
-				Grader: []string{"judge", "claude"}, GraderTimeout: time.Minute, Review: true, WIP: noWIP(),
+				Grader: []string{"judge", "claude"}, Review: true, WIP: noWIP(),
 				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
 				Unit: map[string]any{
 					"MemoryMax": "4G", "CPUWeight": int64(50), "CPUQuota": 1.0,
@@ -379,13 +382,13 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
 		{"shortened", strings.Replace(least, "[category", "env = {}\n[category", 1), "5:1: agent.claude.env: unknown key", "did you mean environment?"},
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
-		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, credentials, fanout, fleet, host, keep, lessons, notice, pool, price, review, selector, state, store, tasks, workspace"},
+		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, commands, credentials, fanout, fleet, host, keep, lessons, notice, pool, price, review, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
@@ -475,7 +478,6 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
-		{"grader without time", least + `grader_timeout = "0s"`, `6:1: category.code.grader_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write grader_timeout = "3m"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
 		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
@@ -609,7 +611,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "1h")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, grader_timeout, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	must.Equal(t, "faults", strings.ReplaceAll(err.Error(), path, ""), want)
@@ -665,10 +667,10 @@ func BenchmarkLoad(b *testing.B) {
 func TestGradingTime(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
-		"": 0,
-		`check = ["make"]` + "\ngrader_timeout = \"1h\"":                   5 * time.Minute,
-		`grader = ["judge"]`:                                               3 * time.Minute,
-		"check = [\"make\"]\ncheck_timeout = \"1m\"\ngrader = [\"judge\"]": 4 * time.Minute,
+		"":                   0,
+		`check = ["make"]`:   5 * time.Minute,
+		`grader = ["judge"]`: 5 * time.Minute,
+		"check = [\"make\"]\ncheck_timeout = \"1m\"\ngrader = [\"judge\"]": 2 * time.Minute,
 	} {
 		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)

@@ -35,8 +35,8 @@ func TestSecretName(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	c := &config.Config{
-		Notice: config.Notice{Command: []string{"curl", "https://somebody:pass@chat.example.org/hook"}},
-		Tasks:  config.Tasks{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
+		Notice:  config.Notice{Command: []string{"curl", "https://somebody:pass@chat.example.org/hook"}},
+		Command: config.Command{PassEnvironment: []string{"GH_TOKEN", "HOME"}},
 		Agents: map[string]config.Agent{
 			"a": {Environment: map[string]string{"API_KEY": "sk-0123456789", "MODEL": "a-long-name", "PIN_KEY": "1234"}},
 			"b": {
@@ -106,7 +106,7 @@ func TestSecretsOfEveryKey(t *testing.T) {
 		})
 	}
 	walk(config.Schema())
-	if found < 7 {
+	if found < 3 {
 		t.Errorf("%d keys name variables, want all of them", found)
 	}
 }

@@ -74,8 +74,6 @@ func (c *Config) taskKeys() []tomlfile.Key {
 			`A waiting task gains one class of priority for each such time; "0s" is never.`),
 		tomlfile.Of("most_sessions", &t.MostSessions, 8, tomlfile.Whole(0, 1000), // a day's work of sessions of 50 minutes
 			`An open task on which more sessions than this have worked is reported; 0 is never.`),
-		tomlfile.Of("pass_environment", &t.PassEnvironment, commonEnvironment(), tomlfile.List(0, variable()),
-			`Variables to hand on to the commands of sources; they get no others.`),
 		tomlfile.Family("source", &t.Sources, tomlfile.Each[TaskSource]{
 			Name:  tomlfile.PlainName("a source's name", "[tasks.source.beads]"),
 			Start: func(*tomlfile.Table) TaskSource { return defaultTaskSource() },
@@ -106,8 +104,6 @@ func (c *Config) sourceKeys(s *TaskSource) []tomlfile.Key {
 			`A command that reports to the tracker that a task was closed, such as ["bd", "close", "{id}"].`),
 		tomlfile.Of("release", &s.Release, nil, tomlfile.Command(0),
 			`A command that reports to the tracker that a session ended otherwise.`),
-		tomlfile.Of("timeout", &s.Timeout, 20*time.Second, tomlfile.Within(mostWait), // several sources, all slow, leave a fire its minutes
-			`How long each of the commands may take.`),
 		tomlfile.Of("category", &s.Category, "", c.categoryOrNone(),
 			`The category of its tasks that name none. Left out, it goes by their tags, or else is
 			tasks.default_category.`),

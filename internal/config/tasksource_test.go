@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -17,7 +16,6 @@ import (
 
 const sources = least + `
 [tasks]
-pass_environment = ["PATH", "GH_TOKEN"]
 after = "done"
 [tasks.source.beads]
 command = ["bd", "ready", "--json"]
@@ -25,7 +23,6 @@ start = ["bd", "update", "{id}", "--status", "in_progress"]
 done = ["bd", "close", "{id}"]
 [tasks.source.gh]
 command = ["gh", "issue", "list"]
-timeout = "5s"
 category = "code"
 fields = { id = "number", tags = "labels.name", wait = "" }
 states = { OPEN = "new", closed = "cancelled" }
@@ -35,7 +32,6 @@ priorities = { P0 = "urgent" }
 func TestTaskSources(t *testing.T) {
 	t.Parallel()
 	tasks := load(t, sources).Tasks
-	must.Equal(t, "pass_environment", tasks.PassEnvironment, []string{"PATH", "GH_TOKEN"})
 	if tasks.After != "done" {
 		t.Errorf("after: got %q", tasks.After)
 	}
@@ -47,11 +43,11 @@ func TestTaskSources(t *testing.T) {
 	if diff := cmp.Diff(beads.Calls(), calls); diff != "" || len(gh.Calls()[fleet.CallStart]) > 0 {
 		t.Errorf("calls (-got +want):\n%s, gh's: %v", diff, gh.Calls())
 	}
-	if beads.Timeout != 20*time.Second || beads.Category != "" || beads.Fields["body"] != "description" {
+	if beads.Category != "" || beads.Fields["body"] != "description" {
 		t.Errorf("beads: got %+v, want the defaults", beads)
 	}
-	if gh.Timeout != 5*time.Second || gh.Category != "code" {
-		t.Errorf("gh: got %v and %q, want what the file says", gh.Timeout, gh.Category)
+	if gh.Category != "code" {
+		t.Errorf("gh: got %q, want what the file says", gh.Category)
 	}
 	got := []string{gh.Fields["id"], gh.Fields["tags"], gh.Fields["wait"], gh.Fields["title"]}
 	must.Equal(t, "id, tags, wait, title", got, []string{"number", "labels.name", "", "title"})
@@ -81,8 +77,7 @@ func TestTaskSourceFaults(t *testing.T) {
 		"empty state":      {"[tasks.source.a]\ncommand = ['a']\nstates = { open = '' }", "not an empty string"},
 		"unknown priority": {"[tasks.source.a]\ncommand = ['a']\npriorities = { 1 = 'soon' }", `priority "soon"`},
 		"unknown category": {"[tasks.source.a]\ncommand = ['a']\ncategory = 'nonsense'", "there is no category"},
-		"time-out":         {"[tasks.source.a]\ncommand = ['a']\ntimeout = '0s'", "want a duration above zero"},
-		"variable":         {"[tasks]\npass_environment = ['STINT_X']", "are reserved"},
+		"variable":         {"[commands]\npass_environment = ['STINT_X']", "are reserved"},
 		"after":            {"[tasks]\nafter = 'later'", `"active" or "todo"`},
 		"call":             {"[tasks.source.x]\ncommand = ['x']\ndone = ['']", "want a program"},
 		"no table":         {"[tasks]\nsource = 'bd'", "want a table"},

@@ -32,7 +32,7 @@ func (e *Engine) hear(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pushing, cancel := context.WithTimeout(ctx, e.Config.Review.PublishTimeout) // for all answers: the next fire pushes the rest
+	pushing, cancel := context.WithTimeout(ctx, e.Config.Command.Timeout) // for all answers: the next fire pushes the rest
 	asked, items, err := e.published(pushing, known)
 	cancel()
 	if err != nil || len(asked) == 0 {

@@ -179,7 +179,7 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
-	q, err := w.question(spec, c.Grader, c.GraderTimeout, true)
+	q, err := w.question(spec, c.Grader, c.CheckTimeout, true)
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}

@@ -110,7 +110,7 @@ command = ["true"]
 agents = ["closes", "silent"]
 lanes = %d
 cooldown = "0s"
-[tasks]
+[commands]
 pass_environment = ["HOME", "PATH", %s]
 %s`, filepath.Join(dir, "state"), workers, strings.Join(names, ", "), source)
 	w := workspace{dir: dir, environment: append([]string{"HOME=" + dir, "PATH=" + os.Getenv("PATH")}, environment...)}
