@@ -26,8 +26,8 @@ func TestReadmeSession(t *testing.T) {
 		t.Fatalf("session: %v\n%s", err, out)
 	}
 	for _, want := range []string{
-		"created: " + s.path(s.fleet+"/stint.toml"), "added keep-a-log (research)", "would spawn code", "spawned code as stint-" + s.fleet + "-code-",
-		"spawned=2 skipped=1", "\n24 hours  ",
+		"created: " + s.path(s.fleet+"/stint.toml"), "would spawn code", "spawned code as stint-" + s.fleet + "-code-",
+		"spawned=2 skipped=0", "\n24 hours  ",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("session does not print %q:\n%s", want, out)

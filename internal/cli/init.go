@@ -31,6 +31,7 @@ import (
 
 type initOptions struct {
 	fleet   string
+	agent   string
 	store   string
 	systemd bool
 	runtime bool
@@ -42,8 +43,9 @@ func newInit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Make a workspace into a fleet, and install its timer",
-		Long: `Write a commented stint.toml, a first task and the state folder for the workspace
-DIR (default: this folder). With --systemd also install, enable and start the
+		Long: `Write a short stint.toml, a first task and the state folder for the workspace DIR (default: this
+folder). The file names the agents in PATH, or that of --agent, and a category for each that tasks
+name, else one, work. With --systemd also install, enable and start the
 timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
 each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
 pools that the configuration no longer has are stopped and removed.
@@ -53,6 +55,7 @@ kept: running it twice changes nothing. Run it again after an upgrade: unit
 files, and the schema that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
+  stint init --agent './work-on "$STINT_TASK_ID"'
   systemctl --user edit stint@bob.timer          # another cadence
   systemctl --user disable --now stint@bob.timer # no more fires`,
 		Args: cobra.MaximumNArgs(1),
@@ -66,6 +69,7 @@ files, and the schema that editors check stint.toml by, are brought up to date.`
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.fleet, "fleet", "", "the `NAME` of the fleet (default: made from the folder's)")
+	f.StringVar(&o.agent, "agent", "", "the `COMMAND` of a shell that does the work, in place of the agents in PATH")
 	f.StringVar(&o.store, "store", "", "the `STORE` where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
@@ -145,6 +149,9 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		if err == nil && s.o.store != "" && s.o.store != c.Store.Text {
 			err = fleet.WithHint(usage(fmt.Errorf("%s has another store", path)), "edit its key store; stint store copy takes the record along")
 		}
+		if err == nil && s.o.agent != "" {
+			err = fleet.WithHint(usage(fmt.Errorf("--agent: %s has an agent already: %s", path, c.AgentNames()[0])), "edit its command there")
+		}
 		s.did(path, kept)
 		return c, err
 	}
@@ -164,9 +171,14 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return nil, fmt.Errorf("--store: %w", usage(err))
 	}
 	dir, format := task.Find(s.dir)
-	text := config.Sample(config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format})
-	c, err := config.Parse(path, text, options)
+	sample := config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format}
+	c, err := config.Parse(path, config.Sample(sample), options)
 	if err != nil {
+		return nil, err
+	}
+	sample.Categories = taskCategories(ctx, c)
+	text := config.Sample(sample)
+	if c, err = config.Parse(path, text, options); err != nil {
 		return nil, err
 	}
 	// A state folder that is another's is found out before anything is written.
@@ -178,6 +190,17 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// taskCategories are the categories that the tasks in the folder name, sorted.
+func taskCategories(ctx context.Context, c *config.Config) []fleet.Category {
+	folder := taskFolder(c).Folder
+	folder.DefaultCategory = ""
+	tasks, _, _ := folder.List(ctx) // none where there is no folder; what is wrong with a file, task list says
+	list := plain.Each(tasks, func(t fleet.Task) fleet.Category { return t.Category })
+	list = slices.DeleteFunc(list, func(c fleet.Category) bool { return c == "" })
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // resolved is a path without links, as far as it is there: a link may lead elsewhere one day.
@@ -198,6 +221,9 @@ func nameOf(dir string) string {
 // paths are written, for a timer's PATH is not a shell's, and so is a PATH where a unit's
 // own lacks what an agent needs.
 func (s *setup) agents() (list []config.SampleAgent) {
+	if s.o.agent != "" {
+		return []config.SampleAgent{{Name: "shell", Command: []string{"sh", "-c", s.o.agent}}}
+	}
 	for _, name := range []string{"claude", "codex", "gptme"} {
 		agent := config.Preset(name)
 		path, err := exec.LookPath(agent.Command[0])

@@ -58,7 +58,7 @@ func TestRankingTopic(t *testing.T) {
 		fmt.Sprintf("less than floor (%v) times", s.Floor),
 		fmt.Sprintf("more than cap (%v) times", s.Cap),
 		fmt.Sprintf("A debt of v sessions (%v)", s.V),
-		fmt.Sprintf("at least respawn (%v)", c.Categories["code"].Respawn),
+		fmt.Sprintf("at least respawn (%v)", c.Categories["work"].Respawn),
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the topic does not say %q", want)

@@ -53,7 +53,7 @@ func agentKeys(a *Agent) []tomlfile.Key {
 		environment(&a.PassEnvironment, p.PassEnvironment),
 		tomlfile.Of("slots", &a.Slots, 0, tomlfile.Whole(0, tomlfile.NoLimit),
 			`How many of its sessions run at once at most; 0 is no limit of its own.`),
-		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&a.Budget)),
+		tomlfile.Group("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&a.Budget)),
 		tomlfile.Of("silence", &a.Silence, p.Silence, tomlfile.Pause(),
 			`How long it may print nothing before it is stopped; "0s" is for ever.`),
 		tomlfile.Of("trust", &a.Trust, p.Trust, tomlfile.Truth(),

@@ -32,7 +32,7 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Of("pool", &v.Pool, DefaultPool, tomlfile.Text(),
 			`The pool whose fires start it.`),
 		tomlfile.Derived("share", &v.Share, func() float64 { return 0 }, tomlfile.Fraction(), // see [Config.divide]
-			`The part of all sessions it should get, 0 to 1. Left out, it gets an equal part of the rest.`, tomlfile.Shown(0.33)),
+			`The part of all sessions it should get, 0 to 1. Left out, it gets an equal part of the rest.`),
 		c.agentsOf(v),
 		tomlfile.Of("hosts", &v.Hosts, nil, tomlfile.List(0, hostPattern()),
 			`The hosts that its sessions run on, of several machines of the fleet: patterns of their names, such as
@@ -40,7 +40,7 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Of("lanes", &v.Lanes, 1, tomlfile.Whole(1, maxLanes), // two sessions of one kind meet in the same files
 			`How many of its sessions run at once at most.`),
 		tomlfile.Derived("host_lanes", &v.HostLanes, func() int { return v.Lanes }, tomlfile.Whole(1, maxLanes),
-			`How many of these run on one machine at most. Left out, all of them.`, tomlfile.Shown(1)),
+			`How many of these run on one machine at most. Left out, all of them.`),
 		tomlfile.Of("ttl", &v.TTL, 60*time.Minute, tomlfile.Duration(), // the time-out, and ten minutes to grade and to commit
 			`How long a claim on a task lasts that is not renewed.`),
 		tomlfile.Of("timeout", &v.Timeout, 50*time.Minute, tomlfile.Duration(), // a session past this has lost its thread
@@ -56,7 +56,7 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			`The grade from which one more session follows, once it has rested.`),
 		tomlfile.Of("max_chain", &v.MaxChain, 1, tomlfile.Whole(0, maxChain), // then fires decide again
 			`How many sessions may follow one another because of respawn; 0 is none.`),
-		tomlfile.Inline("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&v.Budget)),
+		tomlfile.Group("budget", `What its sessions may use in a day, UTC; 0 is no limit.`, budgetKeys(&v.Budget)),
 		tomlfile.Of("self_directed", &v.SelfDirected, false, tomlfile.Truth(),
 			`true: its sessions run without a task, from the prompt alone.`),
 		tomlfile.Path("prompt", &v.Prompt, "", folder,

@@ -105,7 +105,7 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 			`A result that has waited so long is rotten, as is one that conflicts with the target or whose check is
 			red. Where that is a quarter of what may wait, fires start no more of it. "0s": age does not count.`),
 		tomlfile.Derived("away_limit", &r.AwayLimit, func() int { return 2 * r.Limit }, tomlfile.Whole(0, tomlfile.NoLimit),
-			`The limit while the reviewer is away ("stint review away"); 0 is no limit. Left out, it is twice the limit.`, tomlfile.Shown(100)),
+			`The limit while the reviewer is away ("stint review away"); 0 is no limit. Left out, it is twice the limit.`),
 		tomlfile.Of("method", &r.Method, MethodRebase, tomlfile.OneOf(MethodRebase, MethodMerge), // a history that can be read
 			`How "stint review land" puts work on the target: "rebase" makes its commits anew there, "merge" adds
 			a merge commit.`),

@@ -162,11 +162,7 @@ func TestSampleOfAPreset(t *testing.T) {
 	text := string(config.Sample(config.SampleOptions{Fleet: "bob", State: "/var/bob", Agents: []config.SampleAgent{
 		{Name: "claude", Preset: "claude", Command: append([]string{"/opt/claude"}, config.Preset("claude").Command[1:]...)},
 	}}))
-	bare, everything := load(t, text).Agents["claude"], load(t, shown.ReplaceAllString(text, "$1")).Agents["claude"]
-	if diff := cmp.Diff(everything, bare, plain); diff != "" {
-		t.Errorf("what the comments say (-got), what is so (+want):\n%s", diff)
-	}
 	want := config.Preset("claude")
 	want.Command[0] = "/opt/claude"
-	must.Equal(t, "agent", bare, want, plain)
+	must.Equal(t, "agent", load(t, text).Agents["claude"], want, plain)
 }

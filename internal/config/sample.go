@@ -21,6 +21,7 @@ type SampleOptions struct {
 
 	TaskDir    string           // relative to the workspace; empty: the default
 	TaskFormat fleet.TaskFormat // empty: stint's
+	Categories []fleet.Category // none: one, work
 }
 
 // SampleAgent is an agent of a first configuration.
@@ -31,11 +32,14 @@ type SampleAgent struct {
 	Path    string // the PATH to set for it; empty: that which it is given
 }
 
-// Sample is a configuration for a newcomer to read from top to bottom: it has every
-// key, those with a fitting default as a comment that shows it.
+// Sample is a configuration for a newcomer: what was found, and the first choices to make. All other
+// settings have their defaults.
 func Sample(o SampleOptions) []byte {
 	if len(o.Agents) == 0 {
 		o.Agents = []SampleAgent{{Name: "claude", Preset: "claude", Command: Preset("claude").Command}}
+	}
+	if len(o.Categories) == 0 {
+		o.Categories = []fleet.Category{"work"}
 	}
 	var b strings.Builder
 	set := func(key, value string) {
@@ -43,30 +47,37 @@ func Sample(o SampleOptions) []byte {
 			fmt.Fprintf(&b, "%s = %s\n", key, tomlfile.Literal(value))
 		}
 	}
+	schema := url.URL{Scheme: "file", Path: filepath.Join(o.State, SchemaFile)}
+	b.WriteString("#:schema " + schema.String() + "\n" + head)
 	set("fleet", string(o.Fleet))
 	set("store", o.Store)
 	set("state", o.State)
-	set("tasks.dir", o.TaskDir)
-	set("tasks.format", string(o.TaskFormat))
+	if o.TaskDir != "" || o.TaskFormat != "" {
+		b.WriteString("\n[tasks]\n")
+	}
+	set("dir", o.TaskDir)
+	set("format", string(o.TaskFormat))
 	var names []string
 	for _, a := range o.Agents {
-		fmt.Fprintf(&b, "[%s]\ncommand = %s\n", tomlfile.Dotted("agent", a.Name), tomlfile.Literal(a.Command))
+		fmt.Fprintf(&b, "\n[%s]\n", tomlfile.Dotted("agent", a.Name))
 		set("preset", a.Preset)
-		set("environment.PATH", a.Path)
+		fmt.Fprintf(&b, "command = %s\n", tomlfile.Literal(a.Command))
+		if a.Path != "" {
+			fmt.Fprintf(&b, "environment = { PATH = %s }\n", tomlfile.Literal(a.Path))
+		}
 		names = append(names, a.Name)
 	}
-	for _, category := range []string{"code", "research", "cleanup"} {
-		b.WriteString("[category." + category + "]\n")
+	b.WriteString("\n# A category is a kind of work. A task names its own, or is in the first.\n")
+	for i, category := range o.Categories {
+		b.WriteString("[category." + string(category) + "]\n")
 		if len(names) > 1 {
 			b.WriteString("agents = " + tomlfile.Literal(names) + "\n")
 		}
+		if i == 0 {
+			b.WriteString(choices)
+		}
 	}
-	c, err := Parse("/stint.toml", []byte(b.String()), Options{})
-	if err != nil {
-		return []byte(b.String()) // the caller reads it next, and finds what is wrong with it
-	}
-	schema := url.URL{Scheme: "file", Path: filepath.Join(o.State, SchemaFile)}
-	return []byte("#:schema " + schema.String() + "\n" + head + c.file.Sample(c.keys(Options{})))
+	return []byte(b.String())
 }
 
 // SchemaFile is the JSON Schema in a fleet's state folder.
@@ -78,8 +89,11 @@ func Sample(o SampleOptions) []byte {
 // the schema of the stint that wrote it: "stint init" brings it up to date, as it does unit files.
 const SchemaFile = "stint.schema.json"
 
-const head = `# The work of one fleet of agent sessions, and its limits. A line like "# name = value"
-# shows a default: take the "# " away to change it. Then: stint config check
-# Editors with a TOML extension take the keys from the file in the first line.
+const head = `# The work of one fleet of agent sessions. "stint help config" lists all settings, and
+# "stint config show" those in force. After a change: stint config check
+`
 
+const choices = `# workspace = "worktree"    # each session on a branch of its own, which waits for you in stint review
+# check = ["make", "test"]  # raises or lowers the grade of a session
+# budget = { runs = 20 }     # sessions a day
 `

@@ -9,7 +9,7 @@ import (
 )
 
 // Key is one key that a table may have: a value ([Of], [Derived], [Path]), a table of keys
-// ([Group], [Inline]), or such tables by name ([Family], [Sections]). It is bound to the field
+// ([Group]), or such tables by name ([Family], [Sections]). It is bound to the field
 // that has its value.
 type Key interface {
 	head() *about
@@ -27,7 +27,6 @@ type about struct {
 	name, doc string
 	missing   string // the hint where the file must have it and has not
 	derived   bool   // the default depends on other keys
-	example   any    // what the sample shows; nil: the default
 	from      string // the dotted key of the section that holds, which says it; empty: none does
 }
 
@@ -48,9 +47,6 @@ type Option func(*about)
 
 // Required keys must be in the file; the hint says what to write.
 func Required(hint string) Option { return func(a *about) { a.missing = hint } }
-
-// Shown is the value in the sample where the default depends on other keys.
-func Shown(value any) Option { return func(a *about) { a.example = value } }
 
 // with gives a key what holds for few.
 func with[K Key](k K, options []Option) Key {
@@ -120,18 +116,12 @@ func (k *scalar[T]) schema() Schema { return k.rule.schema() }
 // group is a key with a table.
 type group struct {
 	about
-	keys   []Key
-	inline bool
+	keys []Key
 }
 
 // Group is a table.
 func Group(name, doc string, keys []Key) Key {
 	return &group{about: about{name: name, doc: doc}, keys: keys}
-}
-
-// Inline is a table that the sample shows on one line.
-func Inline(name, doc string, keys []Key) Key {
-	return &group{about: about{name: name, doc: doc}, keys: keys, inline: true}
 }
 
 func (k *group) read(t *Table)   { Read(t.Child(k.name), k.keys) }
@@ -140,13 +130,7 @@ func (k *group) tables() []named { return []named{{"", under("", k.name), k.keys
 func (k *group) value() any      { return nil }
 func (k *group) schema() Schema  { return object(k.keys, false) }
 
-func (k *group) standard() any {
-	all := map[string]any{}
-	for _, key := range k.keys {
-		all[key.head().name] = key.standard()
-	}
-	return all
-}
+func (k *group) standard() any { return nil }
 
 // Each is what the tables of a [Family] have in common.
 type Each[T any] struct {

@@ -193,9 +193,7 @@ func (f *fleetTrial) edit(config string) string {
 	for _, agent := range []string{"claude", "codex"} { // the judge notes there what it was asked
 		config = set(config, "agent."+agent, "write", fmt.Sprintf("[%q]", f.judged("")))
 	}
-	config = set(config, "fanout", "workers", "4")
-	config = regexp.MustCompile(`(?m)^(# )?allow = .*$`).ReplaceAllLiteralString(config, `allow = ["code", "research", "docs", "triage"]`)
-	config += "\n[category.docs]\n[category.triage]\n"
+	config += "\n[fanout]\nworkers = 4\n"
 	for _, c := range fleetCategories() {
 		for key, value := range map[string]string{
 			"agents": fmt.Sprintf("[%q]", agentOf()[c]), "cooldown": `"0s"`, "max_chain": "0", "timeout": `"5m"`,
