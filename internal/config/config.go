@@ -58,11 +58,10 @@ type Config struct {
 
 // Fanout bounds what one fire starts.
 type Fanout struct {
-	Workers   int              // sessions one fire starts at most
-	Slots     int              // sessions that run at once at most
-	MaxPivots int              // other categories a worker tries after a denial
-	Allow     []fleet.Category // what a fire may start, sorted by default
-	Limits    pressure.Limits  // what the machine must keep to for a fire to start anything
+	Workers int              // sessions one fire starts at most
+	Slots   int              // sessions that run at once at most
+	Allow   []fleet.Category // what a fire may start, sorted by default
+	Limits  pressure.Limits  // what the machine must keep to for a fire to start anything
 }
 
 // Command is what holds for each command that stint runs for itself.

@@ -133,8 +133,6 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 func (c *Config) fanoutKeys() []tomlfile.Key {
 	f, d := &c.Fanout, pressure.Defaults()
 	return []tomlfile.Key{
-		tomlfile.Of("max_pivots", &f.MaxPivots, 2, tomlfile.Whole(0, 99), // more would burn the session on asking
-			`How many other categories a worker tries when others were quicker at the tasks it tried in its own: one for each lane.`),
 		tomlfile.Derived("allow", &f.Allow, c.CategoryNames, tomlfile.List(0, c.categoryName()),
 			`The categories that a fire may start. Left out, all. The others are started by hand: for work that parallel
 			sessions would undo.`),

@@ -53,6 +53,7 @@ func replaced(key string) string {
 	return map[string]string{
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
 		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
+		"fanout.max_pivots":            "remove it: a worker tries two other categories",
 		"category.NAME.grader_timeout": "write check_timeout: it holds for both",
 		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,

@@ -72,7 +72,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Workspace: folder,
 		State:     "/var/lib/stint/bob",
 		Store:     config.Store{Kind: config.SQLite, Text: "sqlite"},
-		Fanout:    config.Fanout{Workers: 3, Slots: 6, MaxPivots: 2, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
+		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
@@ -112,7 +112,6 @@ store = 'sqlite'
 [fanout]
 workers = 2
 slots = 2
-max_pivots = 5
 allow = ["cleanup", "code"]
 
 [tasks]
@@ -198,7 +197,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Path: got.Path, Fleet: "bob", Store: config.Store{Kind: config.SQLite, Text: "sqlite"},
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
-		Fanout:    config.Fanout{Workers: 2, Slots: 2, MaxPivots: 5, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
+		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
@@ -390,7 +389,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
 		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, commands, credentials, fanout, fleet, host, keep, lessons, notice, pool, price, review, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
-		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, max_pivots, min_memory, slots, workers"},
+		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
 		{"in the wrong table", least + "workers = 1\n", "6:1: category.code.workers: unknown key", categoryKeys},
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},

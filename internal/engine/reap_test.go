@@ -523,7 +523,6 @@ func TestPivots(t *testing.T) {
 		{"once: the best with its limits and its agent", "", 1, "docs", []fleet.Category{"code"}},
 		{"twice", "", 2, "triage", []fleet.Category{"code", "docs"}},
 		{"more often than it may pivot", "", 9, "", []fleet.Category{"code", "docs", "triage"}},
-		{"never", "[fanout]\nmax_pivots = 0\n", 9, "", []fleet.Category{"code"}},
 		{"out of the allow-list", "[fanout]\nallow = [\"code\", \"triage\"]\n", 1, "triage", []fleet.Category{"code"}},
 	}
 	for _, tt := range tests {

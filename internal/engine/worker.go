@@ -68,6 +68,10 @@ func (w *worker) work(ctx context.Context) error {
 	return w.pivot(ctx, denial)
 }
 
+// maxPivots is how many other categories a worker tries when others were quicker at the tasks of its own: more would
+// burn the session on asking.
+const maxPivots = 2
+
 // pivot goes on to other categories after a denial, until one gives the run a session.
 // The walk is to categories with a free lane: a busy one is no pivot.
 func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
@@ -77,7 +81,7 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 	}
 	pivots := 0
 	for _, c := range categories {
-		if pivots == w.Config.Fanout.MaxPivots {
+		if pivots == maxPivots {
 			break
 		}
 		v, ended, err := w.try(ctx, c)
