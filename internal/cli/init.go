@@ -384,6 +384,10 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if !s.o.systemd {
 		return nil
 	}
+	if len(idleAgents(s.agentFacts(c, s.environment))) == len(c.Agents) { // each fire would burn its sessions
+		s.missing = append(s.missing, "the timer: it is started once there is an agent; then: stint init --systemd")
+		return nil
+	}
 	var timers []string
 	for _, pool := range c.FiredPools() {
 		timers = append(timers, timerUnit(c.Fleet, pool))
