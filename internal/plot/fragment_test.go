@@ -28,7 +28,7 @@ func charts(name string) []plot.Chart {
 			Rows:  []plot.TimelineRow{{name, []plot.TimelineSpan{{From: hour(1), To: hour(2), Title: name, Link: "/runs/" + name}}}},
 			Marks: []plot.TimelineMark{{hour(1), name}},
 		},
-		plot.Density{Title: name, X: name, Curves: []plot.DensityCurve{{Series: s, Points: []plot.Point{{0, 1, 0}, {1, 1, 0}}, Mean: 0.5, Note: name}}},
+		plot.Density{Title: name, X: name, Curves: []plot.DensityCurve{{Series: s, Points: []plot.Point{{0, 1}, {1, 1}}, Mean: 0.5, Note: name}}},
 		plot.Dots{
 			Title: name, Y: name, From: hour(0), To: hour(6), Series: []plot.Series{s}, Average: name,
 			Dots: []plot.Dot{{hour(3), 0.5, 4, 1, name}},
@@ -193,7 +193,7 @@ func TestFragmentsOfOddNumbers(t *testing.T) {
 	for _, v := range odd {
 		svg := plot.Fragment(
 			plot.Timeline{}, plot.Density{}, plot.Dots{}, plot.Shares{},
-			plot.Density{Curves: []plot.DensityCurve{{Points: []plot.Point{{v, v, v}, {0.5, v, 0}}, Mean: v}}},
+			plot.Density{Curves: []plot.DensityCurve{{Points: []plot.Point{{v, v}, {0.5, v}}, Mean: v}}},
 			plot.Dots{Dots: []plot.Dot{{Value: v}}, Mean: []plot.DotMean{{hour(0), v, v, v}, {hour(1), v, v, v}}},
 			plot.Shares{Shares: []plot.Share{{"a", v, v, v, v, -3, ""}}},
 		)

@@ -44,24 +44,15 @@ const (
 	Grey
 )
 
+// Point is one point of a curve.
+type Point struct{ X, Y float64 }
+
 // Chart is a part of a page, as wide as there is room.
 type Chart interface {
 	name() string
 	linked() bool // whether parts of it are links
 	height(width float64) float64
 	draw(c *canvas)
-}
-
-// Page is one SVG document with the charts one below the other.
-func Page(charts ...Chart) []byte {
-	p := &canvas{width: width}
-	p.printf(`<svg xmlns="http://www.w3.org/2000/svg" class="plot" viewBox="0 0 %d %s" width="%d" font-family="sans-serif" font-size="%d">`+"\n",
-		width, Coordinate(total(charts, width)), width, fontSize)
-	p.printf("<style>%s%s</style>\n", Style, ground)
-	p.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
-	p.stack(charts)
-	p.printf("</svg>\n")
-	return []byte(p.text.String())
 }
 
 // Fragment is the charts one below the other, as a part of an HTML page that holds [Style]
@@ -113,23 +104,12 @@ const Style = `.plot{max-width:100%;height:auto}.plot-wide{width:100%}.plot-narr
 	`.plot .around{fill:currentColor;fill-opacity:.12}` +
 	`@media(max-width:600px){.plot-wide{display:none}.plot-narrow{display:block}}`
 
-// ground is black on white, or the reverse where the reader's system is dark, for a
-// document of its own.
-const ground = `.plot{color:#1d2126}.ground{fill:#fff}` +
-	`@media(prefers-color-scheme:dark){.plot{color:#e6e9ec}.ground{fill:#15181b}}`
-
 // colours are of one lightness, so that they stand out on white and on black, and differ
 // for those who cannot distinguish red from green as well (after Okabe and Ito, 2008).
 func colour(i int) string {
 	all := []string{"#d55e00", "#0080c8", "#009e73", "#cc6fa6", "#b58900", "#3fa7d6", "#8f7fe8", "#7d8590"}
 	return all[max(i, 0)%len(all)]
 }
-
-// colours is how many there are.
-const colours = 8
-
-// dash distinguishes lines that share a colour.
-func dash(i int) string { return []string{"", "6 3", "2 3"}[max(i, 0)/colours%3] }
 
 // canvas collects the document.
 type canvas struct {
@@ -150,17 +130,6 @@ func (c *canvas) stack(charts []Chart) {
 	}
 }
 
-// scale draws what is made for the full width as small as there is room.
-func (c *canvas) scale(draw func()) {
-	if c.width == width {
-		draw()
-		return
-	}
-	c.printf(`<g transform="scale(%s)">`+"\n", Coordinate(c.width/width))
-	draw()
-	c.printf("</g>\n")
-}
-
 // rule draws a straight line.
 func (c *canvas) rule(class string, x1, y1, x2, y2 float64) {
 	c.printf(`<line class="%s" x1="%s" x2="%s" y1="%s" y2="%s"/>`+"\n", class, Coordinate(x1), Coordinate(x2), Coordinate(y1), Coordinate(y2))
@@ -173,20 +142,6 @@ func (c *canvas) label(x, y float64, anchor, text string) {
 
 func (c *canvas) title(x float64, text string) {
 	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(x), markup.Escape(text))
-}
-
-// legend names, in a row to the right of the chart, what looks as sample draws it around
-// a place.
-func (c *canvas) legend(row int, name string, sample func(x, y float64)) {
-	y := float64(top + 8 + row*legendRow)
-	sample(width-right+28, y)
-	c.label(width-right+46, y+4, "start", plain.Short(name, 18)) // as many characters as there is room for
-}
-
-// stroke is a piece of a line.
-func (c *canvas) stroke(x, y float64, i int) {
-	c.printf(`<line class="line" x1="%s" x2="%s" y1="%s" y2="%s" stroke="%s" stroke-dasharray="%s"/>`+"\n",
-		Coordinate(x-12), Coordinate(x+12), Coordinate(y), Coordinate(y), colour(i), dash(i))
 }
 
 // Coordinate writes a number for SVG, which knows no NaN: that becomes 0.
