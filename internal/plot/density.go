@@ -39,7 +39,7 @@ func (d Density) height(room float64) float64 {
 func (d Density) draw(c *canvas) {
 	g := d.grid(c.width)
 	x := axis{0, 1, g.left, g.right}
-	c.title(margin, d.Title)
+	c.title(d.Title)
 	c.unit(x, g, d.X)
 	g.rowNames(c)
 	for i, curve := range d.Curves {

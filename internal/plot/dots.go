@@ -62,7 +62,7 @@ func (d Dots) draw(c *canvas) {
 	floor := high + dotsHeight
 	y := axis{0, 1, floor, high}
 	start, end := float64(dotsLeft), c.width-2*margin
-	c.title(margin, d.Title)
+	c.title(d.Title)
 	c.keys(d.keys())
 	for i := range 6 {
 		v := float64(i) / 5

@@ -19,8 +19,6 @@ const (
 	narrow    = 400 // of a chart for a phone, whose screen is about as wide
 	left      = 150 // room for the labels of the vertical axis
 	right     = 190 // room for the legend
-	top       = 44
-	bottom    = 52
 	legendRow = 20
 	fontSize  = 13
 )
@@ -95,7 +93,7 @@ func total(charts []Chart, width float64) (sum float64) {
 const Style = `.plot{max-width:100%;height:auto}.plot-wide{width:100%}.plot-narrow{width:100%;display:none}` +
 	`.plot text{fill:currentColor}.plot .faint{fill-opacity:.65}` +
 	`.plot .axis{stroke:currentColor;stroke-opacity:.6;fill:none}.plot .grid{stroke:currentColor;stroke-opacity:.12}` +
-	`.plot .line{fill:none;stroke-width:1.8}.plot .target{stroke:currentColor;stroke-width:2}.plot .band{fill-opacity:.16;stroke:none}` +
+	`.plot .line{fill:none;stroke-width:1.8}.plot .target{stroke:currentColor;stroke-width:2}` +
 	`.plot .lane{fill:currentColor;fill-opacity:.05}.plot .range{fill:currentColor;fill-opacity:.13}` +
 	`.plot .bar{fill-opacity:.9}.plot .dim{fill-opacity:.4}.plot .open{stroke:currentColor;stroke-width:1;stroke-dasharray:3 2}` +
 	`.plot a:hover .bar,.plot a:focus .bar{stroke:currentColor;stroke-width:2}` +
@@ -140,8 +138,8 @@ func (c *canvas) label(x, y float64, anchor, text string) {
 	c.printf(`<text x="%s" y="%s" text-anchor="%s">%s</text>`+"\n", Coordinate(x), Coordinate(y), anchor, markup.Escape(text))
 }
 
-func (c *canvas) title(x float64, text string) {
-	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(x), markup.Escape(text))
+func (c *canvas) title(text string) {
+	c.printf(`<text x="%s" y="26" font-size="16" font-weight="bold">%s</text>`+"\n", Coordinate(margin), markup.Escape(text))
 }
 
 // Coordinate writes a number for SVG, which knows no NaN: that becomes 0.

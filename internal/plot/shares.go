@@ -55,7 +55,7 @@ func (s Shares) draw(c *canvas) {
 		highest = max(highest, row.Part, row.Target, min(1, row.High))
 	}
 	x, ticks := newAxis(0, highest, g.left, g.right)
-	c.title(margin, s.Title)
+	c.title(s.Title)
 	c.keys(s.keys())
 	for _, v := range ticks {
 		c.rule("grid", x.at(v), g.high, x.at(v), g.floor())

@@ -82,7 +82,7 @@ func (t Timeline) height(room float64) float64 { return t.grid(room).floor() + f
 func (t Timeline) draw(c *canvas) {
 	g := t.grid(c.width)
 	x := newTimes(t.From, t.To, g.left, g.right)
-	c.title(margin, t.Title)
+	c.title(t.Title)
 	c.keys(t.keys())
 	for i := range t.Rows {
 		c.printf(`<rect class="lane" x="%s" y="%s" width="%s" height="%d" rx="2"/>`+"\n",
