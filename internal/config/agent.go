@@ -29,8 +29,8 @@ func agentKeys(a *Agent) []tomlfile.Key {
 		tomlfile.Of("preset", &a.Preset, DefaultPreset, tomlfile.OneOf(PresetNames()...),
 			`Where the other settings start from: what is known of "claude", "codex" or "gptme", or of any program, "command".`),
 		tomlfile.Of("box", &a.Box, p.Box, tomlfile.OneOf(fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxOpen),
-			`How far it is closed in: "workspace" writes where it works and reads the system and its tools, "strict" reads
-			only what is listed, "open" is no box. See "stint help agents".`),
+			`What it may reach: "workspace" writes where it works and reads the system and its tools, "strict" reads only
+			what is listed, "open" is no box.`),
 		tomlfile.Of("own_sandbox", &a.OwnSandbox, false, tomlfile.Truth(),
 			`true: within the box the agent keeps a sandbox of its own. That takes user namespaces.`),
 		tomlfile.Of("read", &a.Read, nil, tomlfile.List(0, tomlfile.Absolute("/srv/data")),

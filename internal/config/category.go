@@ -46,7 +46,7 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 		tomlfile.Of("timeout", &v.Timeout, 50*time.Minute, tomlfile.Duration(), // a session past this has lost its thread
 			`How long a session may take before it is stopped.`),
 		tomlfile.Of("cooldown", &v.Cooldown, 3*time.Minute, tomlfile.Pause(), // lets the last session's commits arrive first
-			`How long it rests after a session.`),
+			`The wait after a session, before the next one starts.`),
 		tomlfile.Of("workspace", &v.Worktree, false, place(),
 			`"shared": its sessions work in the workspace, beside each other; "worktree": each on a branch
 			and in a folder of its own, which is kept while it has commits that are merged nowhere.`),
@@ -64,19 +64,19 @@ func (c *Config) categoryKeys(v *Category, o Options, folder *string) []tomlfile
 			One with placeholders in it makes the whole prompt: {{situation}}, {{assignment}} and {{report}} are the
 			standard text; "stint help agents" lists the others.`),
 		tomlfile.Of("check", &v.Check, nil, tomlfile.Command(0),
-			`A command that tests what a session left, by its exit status, such as ["make", "test"]. It runs in the session's folder once the agent has ended, and raises or lowers the grade
-			("stint help agents").`),
+			`A command that tests what a session left, by its exit status, such as ["make", "test"]. It runs in the
+			session's folder, and raises or lowers the grade.`),
 		tomlfile.Of("check_timeout", &v.CheckTimeout, 5*time.Minute, tomlfile.Duration(), // the tests of most projects; the lane waits for them
 			`How long the check may take, and the grader.`),
 		tomlfile.Of("grader", &v.Grader, nil, tomlfile.Command(0),
-			`A command that grades each session: it gets a description of the session as JSON on its input, with the
-			diff of its commits, and prints {"grade": 0.8, "reason": "…"}. Without one, the evidence in git counts.
-			Keep it out of the workspace, where the sessions that it judges could change it.`),
+			`A command that grades each session: it gets the session as JSON on its input, and prints
+			{"grade": 0.8, "reason": "…"}. Without one, the evidence in git counts. Keep it outside the workspace, where
+			sessions could change it.`),
 		tomlfile.Of("unit", &v.Unit, nil, tomlfile.Words[string](nil, o.properties()),
 			`Properties of its units, such as { MemoryMax = "4G" }: see systemd.resource-control(5) and systemd.exec(5).`),
 		tomlfile.Of("review", &v.Review, true, tomlfile.Truth(), // work that nobody looks at is to be asked for
-			`false: nobody has to look at what its sessions leave in their worktrees, or they put in order what waits:
-			they take no place in review, and start also when none is free.`),
+			`false: nobody has to look at what its sessions leave in worktrees: the limit of review does not hold for
+			them.`),
 		tomlfile.Group("wip", `Fires leave the category out while too many of its results wait for review.`, wipKeys(&v.WIP)),
 	}
 }

@@ -99,8 +99,8 @@ func (c *Config) reviewKeys() []tomlfile.Key {
 		tomlfile.Of("target", &r.Target, "", tomlfile.Text(),
 			`The branch that the work is to get into. Left out, it is the one that the workspace has checked out.`),
 		tomlfile.Of("limit", &r.Limit, 50, tomlfile.Whole(0, tomlfile.NoLimit), // a week's work of a person who looks through ten a day
-			`How many results may wait for review at most, of the categories whose sessions have worktrees of their
-			own. A session takes a place with its claim, and gives it back if it left no commits; 0 is no limit.`),
+			`How many results may wait for review at most, of sessions in worktrees, those at work counted; 0 is no
+			limit.`),
 		tomlfile.Of("max_age", &r.MaxAge, 14*24*time.Hour, tomlfile.Pause(), // nobody remembers after that what it was for
 			`A result that has waited so long is rotten, as is one that conflicts with the target or whose check is
 			red. Where that is a quarter of what may wait, fires start no more of it. "0s": age does not count.`),
@@ -217,16 +217,16 @@ func event() tomlfile.Rule[fleet.Event] {
 func budgetKeys(b *Budget) []tomlfile.Key {
 	return []tomlfile.Key{
 		tomlfile.Of("runs", &b.Runs, 0, tomlfile.Whole(0, tomlfile.NoLimit),
-			`Sessions in a day; 0 is no limit.`),
+			`Sessions.`),
 		tomlfile.Of("tokens", &b.Tokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
-			`Tokens in a day; 0 is no limit.`),
+			`Tokens.`),
 		tomlfile.Of("usd", &b.USD, 0, tomlfile.Number(0, 1e9),
-			`USD in a day; 0 is no limit.`),
+			`USD.`),
 		tomlfile.Of("session_tokens", &b.SessionTokens, 0, tomlfile.Whole[int64](0, tomlfile.NoLimit),
-			`The most tokens that one session is believed to use; 0 is no limit. A higher bill is recorded as it
-			is, and counts as this much in what is reserved for the next session.`),
+			`The most tokens that one session is believed to use: a higher bill is recorded, and counts as this much
+			in what is reserved for the next session.`),
 		tomlfile.Of("session_usd", &b.SessionUSD, 0, tomlfile.Number(0, 1e9),
-			`The most USD that one session is believed to cost; 0 is no limit. A higher bill counts as with tokens.`),
+			`Likewise, in USD.`),
 	}
 }
 
