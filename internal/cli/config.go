@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -94,7 +97,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	for _, w := range warnings {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain.Text(w.Pos), plain.Text(w.Text))
 	}
-	others := idleAgents(a.agentFacts(c, unitEnvironment(ctx)))
+	others := append(idleAgents(a.agentFacts(c, unitEnvironment(ctx))), a.missingPlaces(ctx, c)...)
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
 		others = append(others, err.Error())
 	}
@@ -107,4 +110,20 @@ func (a *app) configCheck(ctx context.Context) error {
 	}
 	a.sayLine(wire.NewConfigCheck(c.Path, warnings), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
 	return nil
+}
+
+// missingPlaces says which folder and branch of the configuration are not there, and what to do.
+func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []string) {
+	given := func(category config.Category) bool { return !category.SelfDirected } // with a task
+	needed := len(c.Tasks.Sources) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), given)
+	if needed && gone(c.Tasks.Dir) {
+		list = append(list, fmt.Sprintf("tasks.dir: %s is missing, so no session has a task: mkdir -p %s", c.Tasks.Dir, fleet.ShellWord(c.Tasks.Dir)))
+	}
+	if target := c.Review.Target; target != "" {
+		none := func([]fleet.RunID) (map[fleet.RunID][]string, error) { return nil, nil }
+		if _, _, err := a.places(c).Pending(ctx, target, none); err != nil {
+			list = append(list, fmt.Sprintf("review.target: %v, so nothing can land: %s", err, cmp.Or(fleet.Hint(err), "git branch --all")))
+		}
+	}
+	return list
 }
