@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -78,22 +77,7 @@ func (e *Explainer) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) 
 		return fleet.Run{}, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
 	}
 	r, err := e.Store.Run(ctx, id)
-	return r, e.old(ctx, id, err)
-}
-
-// old adds to an error of a run that was not found that it is older than what is kept, if it is.
-func (e *Explainer) old(ctx context.Context, id fleet.RunID, err error) error {
-	if !errors.Is(err, fleet.ErrNotFound) {
-		return err
-	}
-	if edge, unread := e.Store.Edge(ctx); unread == nil && edge.Gone(id) {
-		return fmt.Errorf("%s: %w", beginsAt(edge), err)
-	}
-	return err
-}
-
-func beginsAt(edge store.Edge) string {
-	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [keep] record says"
+	return r, e.Old(ctx, id, err)
 }
 
 // Edge says that the record goes back less far than a time, if it does.
@@ -105,7 +89,7 @@ func (e *Explainer) Edge(ctx context.Context, since time.Time) (string, error) {
 	if err != nil || !since.Before(edge.From) {
 		return "", err
 	}
-	return "what ended before may be " + beginsAt(edge), nil
+	return "what ended before may be " + survey.BeginsAt(edge), nil
 }
 
 // Readable says why the record cannot be read, if it cannot.
