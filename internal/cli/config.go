@@ -120,8 +120,7 @@ func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []strin
 		list = append(list, fmt.Sprintf("tasks.dir: %s is missing, so no session has a task: mkdir -p %s", c.Tasks.Dir, fleet.ShellWord(c.Tasks.Dir)))
 	}
 	if target := c.Review.Target; target != "" {
-		none := func([]fleet.RunID) (map[fleet.RunID][]string, error) { return nil, nil }
-		if _, _, err := a.places(c).Pending(ctx, target, none); err != nil {
+		if _, err := a.places(c).Target(ctx, target); err != nil {
 			list = append(list, fmt.Sprintf("review.target: %v, so nothing can land: %s", err, cmp.Or(fleet.Hint(err), "git branch --all")))
 		}
 	}

@@ -44,10 +44,9 @@ func newInit(a *app) *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Make a workspace into a fleet, and install its timer",
 		Long: `Write a short stint.toml, a first task and the state folder for the workspace DIR (default: this
-folder). The file names the agents in PATH, or that of --agent, and a category for each that tasks
-name, else one, work. With --systemd also install, enable and start the
-timer stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for
-each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
+folder). The file names the agents in PATH, or that of --agent, and a category for each that open
+tasks name, else one, work. With --systemd also install, enable and start the timer
+stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
 pools that the configuration no longer has are stopped and removed.
 
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
@@ -192,13 +191,13 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	return c, renameio.WriteFile(path, text, 0o644)
 }
 
-// taskCategories are the categories that the tasks in the folder name, sorted.
+// taskCategories are the categories that the open tasks in the folder name, sorted.
 func taskCategories(ctx context.Context, c *config.Config) []fleet.Category {
 	folder := taskFolder(c).Folder
 	folder.DefaultCategory = ""
 	tasks, _, _ := folder.List(ctx) // none where there is no folder; what is wrong with a file, task list says
+	tasks = slices.DeleteFunc(tasks, func(t fleet.Task) bool { return t.Category == "" || t.State.Settled() })
 	list := plain.Each(tasks, func(t fleet.Task) fleet.Category { return t.Category })
-	list = slices.DeleteFunc(list, func(c fleet.Category) bool { return c == "" })
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -384,7 +383,7 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if !s.o.systemd {
 		return nil
 	}
-	if len(idleAgents(s.agentFacts(c, s.environment))) == len(c.Agents) { // each fire would burn its sessions
+	if here := s.agentFacts(c, s.environment); len(idleAgents(here)) == len(here) { // each fire would burn its sessions
 		s.missing = append(s.missing, "the timer: it is started once there is an agent; then: stint init --systemd")
 		return nil
 	}

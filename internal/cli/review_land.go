@@ -19,7 +19,7 @@ import (
 
 func newReviewLand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "land RUN|CATEGORY…",
+		Use:   "land RUN…",
 		Short: "Bring the work of sessions into the target branch",
 		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
 before: by a rebase, or a merge with [review] method = "merge". It is put on the target in a
@@ -38,7 +38,7 @@ After a crash the same command goes on. Status 6: some work landed, and some did
 func newReviewReject(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:   "reject RUN|CATEGORY --reason TEXT",
+		Use:   "reject RUN --reason TEXT",
 		Short: "Reject the work of a session",
 		Long: `Reject the work of a session. Its task is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
@@ -66,7 +66,7 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 
 func newReviewCheckout(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "checkout RUN|CATEGORY",
+		Use:   "checkout RUN",
 		Short: "Print a folder with the work of a session",
 		Long: `Print a folder beside the workspace in which the branch of a session is checked out. From then on
 the work is yours: no session goes on with it, or with its task, until the folder is gone ("git
@@ -92,7 +92,7 @@ worktree remove FOLDER").`,
 
 func newReviewPublish(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "publish RUN|CATEGORY",
+		Use:   "publish RUN",
 		Short: "Push the work of a session and open a request",
 		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens a
 request and prints its address. In its arguments {branch}, {target}, {title}, {task} and {run} are
@@ -168,6 +168,9 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 			seen  = map[fleet.RunID]bool{}
 		)
 		for _, arg := range args {
+			if _, category := e.Config.Categories[fleet.Category(arg)]; category { // its latest run may be another than the one that was looked at
+				return fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", arg)), "stint review lists the runs")
+			}
 			run, at, err := itemOf(ctx, e.Fleet, all, arg)
 			switch {
 			case err != nil:

@@ -50,7 +50,19 @@ Status 0: all have ended. 1: a run that has not is named. 3: there was nothing t
 
 func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) (err error) {
-		var list []engine.Stopped
+		var (
+			list []engine.Stopped
+			run  fleet.Run
+		)
+		if err := notMovedAway(ctx, e.Config); err != nil { // else what is at work is on no record
+			return err
+		}
+		if _, category := e.Config.Categories[fleet.Category(name)]; name != "" && !category {
+			if run, err = resolveRun(ctx, e.Fleet, name, ""); err != nil {
+				return err
+			}
+			name = string(run.ID)
+		}
 		if o.dryRun {
 			open, openErr := e.Open(ctx, name)
 			for _, r := range open {
@@ -66,23 +78,11 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 		case len(list) > 0:
 			return a.printStopped(list, name, o.dryRun)
 		}
-		return nothingOpen(ctx, e, name)
-	})
-}
-
-// nothingOpen says why there is nothing to stop.
-func nothingOpen(ctx context.Context, e *engine.Engine, name string) error {
-	if err := notMovedAway(ctx, e.Config); err != nil { // else what is at work is on no record
-		return err
-	}
-	if _, known := e.Config.Categories[fleet.Category(name)]; known || name == "" {
+		if run.ID != "" {
+			return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
+		}
 		return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
-	}
-	r, err := resolveRun(ctx, e.Fleet, name, "")
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("stop run %s: %w: it has ended as %s", r.ID, fleet.ErrNothing, r.Verdict.Outcome)
+	})
 }
 
 func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) error {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"math"
 	"path/filepath"
 	"time"
@@ -56,7 +57,7 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Group("commands", `Commands of this file that stint runs for itself: those of [selector], [notice], [tasks.source.NAME] and
 			wip, and [review] publish, outcome and feedback. What runs a session's work, as a check or a grader does, goes
 			by other keys and gets none of these variables.`, []tomlfile.Key{
-			tomlfile.Of("timeout", &c.Command.Timeout, 30*time.Second, tomlfile.Within(maxWait), // some calls of a forge
+			tomlfile.Of("timeout", &c.Command.Timeout, time.Minute, tomlfile.Within(maxWait), // some calls of a forge
 				`How long one may take; a notice takes 10s at most.`),
 			environment(&c.Command.PassEnvironment, commonEnvironment()),
 		}),
@@ -77,10 +78,10 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 		tomlfile.Group("review", `What becomes of the sessions' work. See "stint help review".`, c.reviewKeys()),
 		tomlfile.Group("keep", `How many days something stays once its session is over, such as "30d"; "" is for ever.`, []tomlfile.Key{
 			tomlfile.Of("files", &c.Keep.Files, 30*oneDay, tomlfile.Days(), // what nobody asked about for a month is answered by the record
-				`Its prompt, its log, and what the agent wrote. Of all but the last 1000 sessions they go sooner.`),
+				fmt.Sprintf(`Its prompt, its log, and what the agent wrote. Of all but the last %d sessions they go sooner.`, KeepFolders)),
 			tomlfile.Of("worktrees", &c.Keep.Worktrees, 7*oneDay, tomlfile.Days(), // what nobody looked at for a week is not looked at
-				`Its work tree, since the last change in it. All but the youngest 20 go sooner; one with commits that are
-				merged nowhere stays in any case.`),
+				fmt.Sprintf(`Its work tree, since the last change in it. All but the youngest %d go sooner; one with commits that
+				are merged nowhere stays in any case.`, KeepWorktrees)),
 			tomlfile.Of("record", &c.Keep.Record, 0, tomlfile.Days(), // nobody misses what nobody deleted
 				`The store's record of it. Each fire deletes some of what is older.`),
 		}),
@@ -89,8 +90,8 @@ func (c *Config) keys(o Options) []tomlfile.Key {
 
 const oneDay = 24 * time.Hour
 
-// maxWait bounds each command that a fire waits for. Five run one after another: the slowest task source, selector,
-// outcome, feedback and the pushes of answers. The unit of a fire ends it after 15 minutes, before it starts anything.
+// maxWait bounds each command that a fire waits for. Six run one after another: the slowest task source, the slowest gate,
+// selector, outcome, feedback and the pushes of answers. The unit of a fire ends it after 15 minutes, before it starts anything.
 const maxWait = 2 * time.Minute
 
 func (c *Config) reviewKeys() []tomlfile.Key {

@@ -80,7 +80,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
-		Command: config.Command{Timeout: 30 * time.Second, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
+		Command: config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Tasks:   config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
 		Selector: config.Selector{

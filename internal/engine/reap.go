@@ -316,7 +316,8 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 	case err != nil:
 		e.Log.WarnContext(ctx, "run's folder not trimmed", slog.String("run_id", string(run)), slog.Any("err", err))
 	case trimmed:
-		e.Log.InfoContext(ctx, "run's folder trimmed: what its agent wrote was more than 16 MiB", slog.String("run_id", string(run)))
+		e.Log.InfoContext(ctx, "run's folder trimmed", slog.String("run_id", string(run)),
+			slog.String("reason", fmt.Sprintf("what its agent wrote was more than %d MiB", config.KeepOut>>20)))
 	}
 }
 

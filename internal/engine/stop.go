@@ -45,12 +45,9 @@ func (e *Engine) Open(ctx context.Context, name string) ([]fleet.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant := func(r fleet.Run) bool { return name == "" || string(r.Category) == name }
-	if !slices.ContainsFunc(s.Open, meant) {
-		only, _ := e.ResolveRun(ctx, name, "") // if there is none, nothing of the name is open
-		meant = func(r fleet.Run) bool { return r.ID == only.ID }
-	}
-	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool { return !meant(r) }), nil
+	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool {
+		return name != "" && string(r.Category) != name && string(r.ID) != name
+	}), nil
 }
 
 // StopAll ends the runs of a name, as [Engine.Open] reads them. It looks again until nothing

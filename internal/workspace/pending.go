@@ -21,18 +21,8 @@ import (
 // runs made, as far as they are on record, separate a branch that was merged from one on which
 // nothing happened. It changes nothing, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
-	g, _, err := c.git(ctx, string(c.Dir))
-	switch dir := string(c.Dir); {
-	case errors.Is(err, errBare):
-		return t, nil, fleet.WithHint(fmt.Errorf("workspace %s: %w", dir, err),
-			"make one, and name it as workspace in stint.toml: git -C "+fleet.ShellWord(dir)+" worktree add "+fleet.ShellWord(dir+"-work"))
-	case errors.Is(err, errNoRepository):
-		return t, nil, nil
-	case err != nil:
-		return t, nil, err
-	}
-	g = g.asItIs()
-	if t, err = g.target(ctx, target); err != nil || t.Tip == "" {
+	g, t, err := c.target(ctx, target)
+	if err != nil || t.Tip == "" {
 		return t, nil, err
 	}
 	if all, err = c.tips(ctx, g); err != nil || len(all) == 0 {
@@ -52,6 +42,29 @@ func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.Run
 	}
 	all = slices.DeleteFunc(all, func(b review.Branch) bool { return b.Landing == "" }) // nothing was committed on it
 	return t, all, p.measure(ctx, all)
+}
+
+// Target is what the name of a branch stands for, or what is checked out; without a tip there is no repository, or no
+// commit in it. A name that is no branch is an error.
+func (c Clone) Target(ctx context.Context, name string) (review.Target, error) {
+	_, t, err := c.target(ctx, name)
+	return t, err
+}
+
+func (c Clone) target(ctx context.Context, name string) (g git, t review.Target, err error) {
+	g, _, err = c.git(ctx, string(c.Dir))
+	switch dir := string(c.Dir); {
+	case errors.Is(err, errBare):
+		return g, t, fleet.WithHint(fmt.Errorf("workspace %s: %w", dir, err),
+			"make one, and name it as workspace in stint.toml: git -C "+fleet.ShellWord(dir)+" worktree add "+fleet.ShellWord(dir+"-work"))
+	case errors.Is(err, errNoRepository):
+		return g, t, nil
+	case err != nil:
+		return g, t, err
+	}
+	g = g.asItIs()
+	t, err = g.target(ctx, name)
+	return g, t, err
 }
 
 // target resolves the name of a branch, or what is checked out.
