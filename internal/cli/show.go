@@ -30,8 +30,8 @@ lane, claim, agent and unit, how it ended, the terms of its grade, its branch an
 it used, denied claims, the lessons it got and those that were withheld, whether another run
 followed, and its files, with the beginning of the prompt and the end of the log.
 
-For a category it is the run under way, else the last one. Here and in all commands a run's id
-may be cut to a beginning that no other has.`,
+For a category it is the run under way, else the last one. A run's id may be cut to a beginning
+that no other has, here and in all commands that show, stop or review runs.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
 		Args: cobra.ExactArgs(1),
