@@ -118,10 +118,10 @@ func rules() map[string]rule {
 			foreign: []string{"golang.org/x/sys"},
 		},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/tomlfile":  {house: []string{"internal/fleet", "internal/plain"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: []string{"os/exec"}},
 		"internal/config": {
-			house: []string{"internal/bandit", "internal/fleet", "internal/pressure", "internal/tomlfile", "internal/transcript"},
-			not:   []string{"os/exec"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/plain", "internal/pressure", "internal/transcript"},
+			foreign: []string{"github.com/pelletier/go-toml/v2"},
+			not:     []string{"os/exec"},
 		},
 
 		// survey is the knowledge of a fleet at a moment. engine acts on it and inspect explains it;
@@ -153,7 +153,7 @@ func rules() map[string]rule {
 		"internal/wire": {
 			house: []string{
 				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/review", "internal/selector",
-				"internal/store", "internal/survey", "internal/tomlfile", "internal/why",
+				"internal/store", "internal/survey", "internal/why",
 			},
 			not: world,
 		},
@@ -181,7 +181,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect", "internal/lane",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
-				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/tomlfile", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

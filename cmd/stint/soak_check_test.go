@@ -79,7 +79,7 @@ func (s *soak) checkArms() {
 	ctx := context.WithoutCancel(s.Context())
 	c, err := config.Load(filepath.Join(s.dir, "stint.toml"), config.Options{})
 	must.Do(s, err)
-	settings := c.Selector.Settings
+	settings := c.Selector.Settings()
 	db, err := sqlite.Open(ctx, sqlite.Options{Dir: s.state, Fleet: fleet.Name(s.fleet), Workspace: s.work, Now: time.Now, Settings: settings})
 	must.Do(s, err)
 	defer func() { _ = db.Close() }()

@@ -15,7 +15,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
-	"stint/internal/tomlfile"
 	"stint/internal/wire"
 )
 
@@ -44,7 +43,7 @@ masked: here, in "stint run --dry-run", and wherever else stint shows a text tha
 				if err != nil || a.asObject(wire.NewConfig(c)) {
 					return err
 				}
-				a.print(screen.Settings(plain.Each(c.Values(), func(v tomlfile.Value) screen.Setting {
+				a.print(screen.Settings(plain.Each(c.Values(), func(v config.Value) screen.Setting {
 					return screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value}
 				}), a.style()))
 				return nil
@@ -62,7 +61,7 @@ and others) complete and check the file by it. "stint init" writes it into the s
 A schema knows nothing of what one key says of another: "stint config check" does.`,
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
-				printJSON(a.Stdout, config.Schema())
+				printJSON(a.Stdout, configSchema())
 				return nil
 			},
 		},
@@ -105,7 +104,7 @@ func (a *app) configCheck(ctx context.Context) error {
 		others = append(others, c.Path+" has changed and is not in force yet: stint config trust")
 	}
 	for _, text := range others {
-		warnings = append(warnings, tomlfile.Problem{Pos: c.Path, Text: text})
+		warnings = append(warnings, config.Problem{Pos: c.Path, Text: text})
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
 	a.sayLine(wire.NewConfigCheck(c.Path, warnings), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))

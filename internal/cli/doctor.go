@@ -12,7 +12,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
-	"stint/internal/tomlfile"
 	"stint/internal/wire"
 )
 
@@ -117,6 +116,6 @@ func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
 // configFacts are what "stint config check" prints about a configuration that can be used.
 func configFacts(c *config.Config) doctor.Config {
 	facts := doctor.Config{Path: c.Path, Held: c.Untrusted(), Broken: c.Trust.Broken}
-	facts.Warnings = plain.Each(c.Warnings(), func(w tomlfile.Problem) string { return w.Pos + ": " + w.Text })
+	facts.Warnings = plain.Each(c.Warnings(), func(w config.Problem) string { return w.Pos + ": " + w.Text })
 	return facts
 }

@@ -195,14 +195,14 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 }
 
 func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
-	s := doctor.Store{Path: c.Store.Text}
+	s := doctor.Store{Path: c.StoreText}
 	db, err := postgres.Open(a.serverOptions(c))
 	if err == nil {
 		began := a.Now()
 		found, asked := db.Condition(ctx)
 		took := a.Now().Sub(began)
 		s.Server = &doctor.Server{
-			Name: c.Store.Text, Version: found.Version, Schema: found.Schema, Compat: found.Compat, Latest: found.Known, Standby: found.Standby, Weak: a.server(c).WeakTLS,
+			Name: c.StoreText, Version: found.Version, Schema: found.Schema, Compat: found.Compat, Latest: found.Known, Standby: found.Standby, Weak: a.server(c).WeakTLS,
 			Role: found.Role, Superuser: found.Superuser, Owner: found.Owner, Deletes: found.DeletesClaims, Writes: found.Writes, Connections: found.Connections, Busy: found.Busy, NoSync: found.NoSync, NoFullPages: found.NoFullPages,
 			Late: found.Late, Lineage: found.Lineage, Ahead: found.Now.Sub(began), Answers: took,
 		}

@@ -145,7 +145,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {
 			err = usage(fmt.Errorf("%s is for fleet %s, not %s", path, c.Fleet, s.o.fleet))
 		}
-		if err == nil && s.o.store != "" && s.o.store != c.Store.Text {
+		if err == nil && s.o.store != "" && s.o.store != c.StoreText {
 			err = fleet.WithHint(usage(fmt.Errorf("%s has another store", path)), "edit its key store; stint store copy takes the record along")
 		}
 		if err == nil && s.o.agent != "" {
@@ -336,7 +336,7 @@ func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
 // first line of stint.toml names no file until init is run again.
 func (s *setup) schema(_ context.Context, c *config.Config) error {
 	var text bytes.Buffer
-	printJSON(&text, config.Schema())
+	printJSON(&text, configSchema())
 	return s.write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
 }
 

@@ -86,7 +86,7 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 
 func (a *app) serverOptions(c *config.Config) postgres.Options {
 	o := postgres.Options{
-		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings, Host: func() string { return a.here(c)().Host },
+		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings(), Host: func() string { return a.here(c)().Host },
 		Memory: host.Memory(c.State), Self: func() fleet.Host { return a.ownHost(c) },
 	}
 	for _, category := range c.Categories {
@@ -154,7 +154,7 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	}
 	boot := sync.OnceValue(thisMachine().Boot)
 	return sqlite.Options{
-		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings,
+		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings(),
 		Start: func() sqlite.Start { return sqlite.Start{ID: boot(), Elapsed: a.Elapsed()} },
 		Host:  func() string { return a.here(c)().Host },
 	}

@@ -143,7 +143,7 @@ func (a *app) acceptBackup(ctx context.Context, dryRun bool) (err error) {
 	case err != nil:
 		return err
 	case a.json:
-		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, nil, nil))
+		printJSON(a.Stdout, wire.NewMigration(c.StoreText, dryRun, nil, nil))
 	default:
 		fmt.Fprintf(a.Stdout, "%s a backup: nothing is granted before %s, and epochs go on higher\n", did(dryRun, "takes", "would take"), plain.Stamp(l.GrantsFrom))
 	}
@@ -170,7 +170,7 @@ func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	case err != nil:
 		return err
 	case a.json:
-		printJSON(a.Stdout, wire.NewMigration(c.Store.Text, dryRun, nil, nil))
+		printJSON(a.Stdout, wire.NewMigration(c.StoreText, dryRun, nil, nil))
 	default:
 		fmt.Fprintf(a.Stdout, "%s a server from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
 	}
@@ -204,10 +204,10 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	o.DryRun = dryRun
 	m, err := postgres.Migrate(ctx, o)
 	if err != nil {
-		return fmt.Errorf("migrate %s: %w", c.Store.Text, err)
+		return fmt.Errorf("migrate %s: %w", c.StoreText, err)
 	}
 	steps := plain.Each(m.Steps, func(s postgres.Step) wire.Step { return wire.Step(s) })
-	if a.asObject(wire.NewMigration(c.Store.Text, dryRun, steps, m.Lacks)) {
+	if a.asObject(wire.NewMigration(c.StoreText, dryRun, steps, m.Lacks)) {
 		return nil
 	}
 	switch worker := postgres.Role(c.Fleet); {
@@ -265,7 +265,7 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 	for _, t := range list {
 		fmt.Fprintf(a.Stdout, "%s %-14s %s\n", did(dryRun, "copied", "would copy"), t.Table, plain.Plural(t.Rows, "row"))
 	}
-	if !dryRun && to != c.Store.Text {
+	if !dryRun && to != c.StoreText {
 		a.hint(fmt.Sprintf("write store = %q in stint.toml", to))
 	}
 	return nil

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"stint/internal/config"
 )
 
 // topics are the help topics: Markdown files, each of which "stint help NAME" prints and
@@ -30,6 +32,15 @@ func addTopics(help *cobra.Command) {
 		name, short, _ := strings.Cut(strings.TrimPrefix(head, "# "), ": ")
 		help.AddCommand(&cobra.Command{Use: name, Short: short, Long: strings.TrimSpace(body)})
 	}
+}
+
+// configSchema is the JSON Schema of stint.toml, with what the topic says of each key.
+func configSchema() config.Schema {
+	text, err := topics.ReadFile("topics/config.md")
+	if err != nil {
+		panic(err) // it is part of the program
+	}
+	return config.SchemaOf(string(text))
 }
 
 // isTopic reports whether a command is a help topic.

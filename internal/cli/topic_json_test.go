@@ -20,7 +20,7 @@ import (
 	"stint/internal/testkit/must"
 )
 
-var update = flag.Bool("update", false, "write what the code says into topics/json.md and topics/config.md")
+var update = flag.Bool("update", false, "write what the code says into topics/json.md")
 
 // TestJSONTopic compares the help topic with the types that make the objects: each schema of
 // the program has its section, and each section the fields, types and comments of the code.

@@ -6,8 +6,8 @@
 // those who use them to find out. It runs no command and expands nothing: "~" and
 // "$HOME" in a path are refused or taken as they are written.
 //
-// Each key is written down once: [Config.keys] and the lists below it. From there it is
-// read, checked and shown, and so are the sample and the JSON Schema made.
+// Each key is a field of [Config] or of a struct below it, whose tags are in decode.go. From there it is
+// read, checked and shown, and so is the JSON Schema made.
 //
 // The caller guarantees that a Config is not changed once it is loaded.
 package config
@@ -20,83 +20,107 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/pressure"
-	"stint/internal/tomlfile"
 	"stint/internal/transcript"
 )
 
 // FileName is what a configuration is called in the folder it configures.
 const FileName = "stint.toml"
 
-// Config is one fleet's configuration, with every default filled in and every
-// path absolute.
+// Config is one fleet's configuration, with every default filled in and every path absolute.
 type Config struct {
-	Path        string // of the file
-	Fleet       fleet.Name
-	Workspace   string // the repository the sessions work in
-	State       string // the folder of the store, the locks and the runs
-	Store       Store
-	Credentials []string // files that all units load, as NAME:PATH
-	Host        Host
-	Fanout      Fanout
-	Tasks       Tasks
-	Command     Command
-	Lessons     Lessons
-	Selector    Selector
-	Notice      Notice
-	Budget      Budget // of all sessions
-	Prices      Prices
-	Review      Review
-	Keep        Keep
-	Agents      map[string]Agent // by name, at least one
-	Pools       map[string]Pool  // by name, at least [DefaultPool]
-	Categories  map[fleet.Category]Category
-	Trust       Trust // what of this waits for a person; the reader's to set
+	Path  string     // of the file
+	Fleet fleet.Name `toml:"fleet" form:"fleet" required:"write fleet = \"bob\" in the first line"`
+	// The repository that sessions work in. By default the file lies at its top.
+	Workspace string `toml:"workspace" form:"path" default:"'.'"`
+	// The folder of the store, the locks and the runs.
+	State       string   `toml:"state" form:"absolute" default:"-"`
+	StoreText   string   `toml:"store" form:"store" default:"'sqlite'"` // one machine needs no server
+	Store       Store    // what that means
+	Credentials []string `toml:"credentials"` // files that all units load, as NAME:PATH
+	// At least one. The defaults of an agent depend on its preset.
+	Agents     map[string]Agent            `toml:"agent" names:"agent" varies:"yes" required:"write [agent.claude] and in it preset = \"claude\""`
+	Categories map[fleet.Category]Category `toml:"category" names:"category" required:"write [category.code]"`
+	Fanout     Fanout                      `toml:"fanout"`
+	Hosts      map[string]HostTable        `toml:"host" names:"host" varies:"yes"`
+	Host       Host                        // this one
+	Pools      map[string]Pool             `toml:"pool" names:"pool"` // at least [DefaultPool]
+	Tasks      Tasks                       `toml:"tasks"`
+	Command    Command                     `toml:"commands"`
+	Lessons    Lessons                     `toml:"lessons"`
+	Selector   Selector                    `toml:"selector"`
+	Notice     Notice                      `toml:"notice"`
+	Budget     Budget                      `toml:"budget"` // of all sessions
+	Prices     Prices                      `toml:"price" names:"model"`
+	Review     Review                      `toml:"review"`
+	Keep       Keep                        `toml:"keep"`
+	Trust      Trust                       // what of this waits for a person; the reader's to set
 
-	file    *tomlfile.File
-	keyList []tomlfile.Key // by which it was read
+	file *file
 }
 
 // Fanout bounds what one fire starts.
 type Fanout struct {
-	Workers int              // sessions one fire starts at most
-	Slots   int              // sessions that run at once at most
-	Allow   []fleet.Category // what a fire may start, sorted by default
-	Limits  pressure.Limits  // what the machine must keep to for a fire to start anything
+	// Sessions one fire starts at most: as many results as a person reviews between two fires.
+	Workers int `toml:"workers" default:"3" min:"1"`
+	// Sessions that run at once at most: two fires' worth, as they outlast the half hour between fires.
+	Slots int              `toml:"slots" default:"6" min:"1"`
+	Allow []fleet.Category `toml:"allow" known:"category" default:"-"` // what a fire may start, sorted by default
+
+	MaxLoad           float64 `toml:"max_load" zero:"none" min:"0.1" max:"1000"`
+	MaxMemoryPressure float64 `toml:"max_memory_pressure" zero:"none" default:"20.0" min:"0.1" max:"100"`
+	MinMemory         int64   `toml:"min_memory" form:"bytes" default:"'1G'"`
+}
+
+// Limits are what the machine must keep to for a fire to start anything.
+func (f Fanout) Limits() pressure.Limits {
+	return pressure.Limits{Load: f.MaxLoad, MemoryPressure: f.MaxMemoryPressure, MemoryAvailable: f.MinMemory}
 }
 
 // Command is what holds for each command that stint runs for itself.
 type Command struct {
-	Timeout         time.Duration // how long it may take
-	PassEnvironment []string      // handed on to it from the environment of stint
+	// How long it may take: some calls of a forge. A fire waits for six, one after another: the slowest task source,
+	// the slowest gate, selector, outcome, feedback and the pushes of answers. Its unit ends after 15 minutes, before
+	// it has started anything.
+	Timeout         time.Duration `toml:"timeout" default:"'1m'" max:"2m"`
+	PassEnvironment []string      `toml:"pass_environment" form:"variable" default:"['PATH', 'HOME', 'LANG']"` // handed on to it
 }
 
 // Tasks says where the tasks are and which category they belong to.
 type Tasks struct {
-	Dir             string                     // the folder of task files
-	Format          fleet.TaskFormat           // by whose conventions they are kept
-	Fields          map[fleet.TaskField]string // what is called otherwise in them; empty: nowhere
-	States          map[string]fleet.TaskState // what words of their own mean
-	Priorities      map[string]fleet.Priority
-	Foreign         bool                       // stint's words for states are not known there
-	Words           map[fleet.TaskState]string // the word to write for a state
-	DefaultCategory fleet.Category             // of a task that names none; by default the first in the file
-	Tags            map[string]fleet.Category  // the category of a task that names none, by its tag
-	Sources         map[string]TaskSource      // other places that tasks are in, by name
-	After           string                     // the state of a task of which a productive session said nothing, or [KeepState]
-	RaiseAfter      time.Duration              // a task that has waited so long counts as one class of priority higher; 0: never
-	MostSessions    int                        // a task that took more and is still open is reported; 0: none is
+	Dir    string           `toml:"dir" form:"path" default:"'tasks'"` // the folder of task files
+	Format fleet.TaskFormat `toml:"format" default:"'stint'"`          // by whose conventions they are kept
+	// Other names for fields. An empty name: the files have no such field.
+	Fields     map[fleet.TaskField]string `toml:"fields" names:"in file" form:"field"`
+	States     map[string]fleet.TaskState `toml:"states"` // what words of their own mean
+	Priorities map[string]fleet.Priority  `toml:"priorities"`
+	// For tasks that name none. By default the first category in the file.
+	DefaultCategory fleet.Category `toml:"default_category" known:"category" default:"-"`
+	// The category, by tag, of tasks that name none.
+	Tags map[string]fleet.Category `toml:"tags" known:"category"`
+	// The state of a task after a productive session that set none, or [KeepState]. What was done once is not done again.
+	After string `toml:"after" form:"after" default:"'ready_for_review'"`
+	// A task gains one class of priority for each such time: a low one is urgent after three weeks.
+	RaiseAfter time.Duration `toml:"raise_after" zero:"never" default:"'168h'"`
+	// A task that took more sessions and is still open is reported: a day's work of sessions of 50 minutes. 0: none is.
+	MostSessions int `toml:"most_sessions" default:"8" max:"1000"`
+	// Other places that tasks are in, by name.
+	Sources map[string]TaskSource `toml:"source" names:"source"`
+
+	Foreign bool                       // stint's words for states are not known there
+	Words   map[fleet.TaskState]string // the word to write for a state
 }
 
 // TaskSource is a command that prints tasks as JSON.
 type TaskSource struct {
-	Command    []string                   // the program and its arguments, at least the program
-	Category   fleet.Category             // of a task that names none; empty: by its tags, or else the default category
-	Fields     map[fleet.TaskField]string // where each is in an item; empty: nowhere
-	States     map[string]fleet.TaskState // what its own words mean
-	Priorities map[string]fleet.Priority
-	Start      []string // programs that report to a task's tracker; empty: no report
-	Done       []string
-	Release    []string
+	Command []string `toml:"command" form:"command" min:"1" required:"write command = [\"bd\", \"ready\", \"--json\", \"--limit\", \"1000\"]"`
+	Start   []string `toml:"start" form:"command"` // programs that report to a task's tracker; empty: no report
+	Done    []string `toml:"done" form:"command"`
+	Release []string `toml:"release" form:"command"`
+	// For tasks that name none. Empty: their tags decide, or else the default category.
+	Category   fleet.Category             `toml:"category" known:"category" zero:"none"`
+	Fields     map[fleet.TaskField]string `toml:"fields" names:"in task" form:"field"` // where each is in an item; empty: nowhere
+	States     map[string]fleet.TaskState `toml:"states"`                              // what its own words mean
+	Priorities map[string]fleet.Priority  `toml:"priorities"`
 }
 
 // KeepState leaves tasks in their state.
@@ -104,30 +128,50 @@ const KeepState = "keep"
 
 // Lessons says where the lessons are and how their effect is found out.
 type Lessons struct {
-	Dir      string  // the folder of lesson files; it need not exist
-	Withhold float64 // the probability that a session does without a lesson that matches, in [0,1)
+	Dir string `toml:"dir" form:"path" default:"'lessons'"` // where workspaces of this kind have them already; it need not exist
+	// The probability that a session does without a lesson that matches: enough to compare with.
+	Withhold float64 `toml:"withhold" default:"0.2" below:"1"`
 }
 
 // Selector says who ranks, and by which constants.
 type Selector struct {
-	Command  []string        // an external selector; empty: the built-in one
-	Settings bandit.Settings // of the built-in one
+	Command      []string `toml:"command" form:"command"` // an external selector; empty: the built-in one
+	V            float64  `toml:"v" default:"10.0" min:"0.1" max:"1000"`
+	Floor        float64  `toml:"floor" default:"0.5" max:"1"`
+	Cap          float64  `toml:"cap" zero:"none" default:"1.8" min:"1" max:"1000"`
+	HalfLife     float64  `toml:"half_life" zero:"never" default:"300.0" min:"1" max:"1e6"`
+	SlowHalfLife float64  `toml:"slow_half_life" zero:"never" default:"3000.0" min:"1" max:"1e6"`
+	Alarm        float64  `toml:"alarm" zero:"never" default:"15.0" min:"1" max:"1000"`
+}
+
+// Settings are those of the built-in selector.
+func (s Selector) Settings() bandit.Settings {
+	b := bandit.Defaults() // not all of them have a key
+	b.V, b.Floor, b.Cap, b.HalfLife, b.SlowHalfLife, b.Alarm = s.V, s.Floor, s.Cap, s.HalfLife, s.SlowHalfLife, s.Alarm
+	return b
 }
 
 // Review says where the work of sessions is to get to, and how much of it may wait.
 type Review struct {
-	Target       string        // a branch; empty: the one that the workspace has checked out
-	Limit        int           // results that may wait; 0: any number
-	MaxAge       time.Duration // a result that waited longer is rotten; 0: none is
-	AwayLimit    int           // in place of the limit, while the reviewer is away
-	Method       Method        // by which work lands
-	Check        []string      // says by its exit status whether work may land as it stands on the target; empty: nothing does
-	CheckTimeout time.Duration // how long that may take
-	Publish      []string      // opens a request for a branch that was pushed; empty: nothing does
-	Outcome      []string      // says what became of the work of runs; empty: git alone does
-	Feedback     []string      // says what was said of published items; empty: nobody is asked
-	MaxRounds    int           // of what is said that sessions answer; then a person does
-	Serialize    []string      // patterns of files that one task at a time may change
+	Target string `toml:"target"` // a branch; empty: the one that the workspace has checked out
+	// Results that may wait: a week's work of a person who looks through ten a day; 0: any number.
+	Limit int `toml:"limit" default:"50"`
+	// A result that waited longer is rotten: nobody remembers what it was for.
+	MaxAge    time.Duration `toml:"max_age" zero:"any" default:"'336h'"`
+	AwayLimit int           `toml:"away_limit" default:"-"` // in place of the limit, while the reviewer is away
+	// By which work lands; by default one that leaves a history that can be read.
+	Method Method `toml:"method" default:"'rebase'"`
+	// Says by its exit status whether work may land as it stands on the target; empty: nothing does.
+	Check        []string      `toml:"check" form:"command"`
+	CheckTimeout time.Duration `toml:"check_timeout" default:"'30m'"` // a slow suite; a person waits for it
+	// Opens a request for a branch that was pushed; empty: nothing does.
+	Publish []string `toml:"publish" form:"command"`
+	Outcome []string `toml:"outcome" form:"command"` // says what became of the work of runs; empty: git alone does
+	// Says what was said of published items; empty: nobody is asked.
+	Feedback []string `toml:"feedback" form:"command"`
+	// Of what is said that sessions answer; more is a sign of a misunderstanding.
+	MaxRounds int      `toml:"max_rounds" default:"3"`
+	Serialize []string `toml:"serialize" form:"glob"` // patterns of files that one task at a time may change
 }
 
 // Method is how work gets on top of the target.
@@ -140,9 +184,11 @@ const (
 
 // Keep bounds what stays of sessions that are over; 0: for ever.
 type Keep struct {
-	Files     time.Duration // of the folder of a run, since it was made
-	Worktrees time.Duration // since their last change; those with commits that are merged nowhere stay
-	Record    time.Duration // in the store
+	// Of the folder of a run, since it was made: what nobody asked about for a month is answered by the record.
+	Files time.Duration `toml:"files" form:"days" default:"'30d'"`
+	// Since their last change; those with commits that are merged nowhere stay.
+	Worktrees time.Duration `toml:"worktrees" form:"days" default:"'7d'"`
+	Record    time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
 }
 
 // What stays at most, whatever its age, so that no fleet fills its disk.
@@ -154,69 +200,91 @@ const (
 
 // Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.
 type Budget struct {
-	Runs   int
-	Tokens int64
-	USD    float64
+	Runs   int     `toml:"runs"`
+	Tokens int64   `toml:"tokens"`
+	USD    float64 `toml:"usd" max:"1e9"`
 	// The most that one session is believed to use: a higher bill is recorded as it is, and
 	// counts as this much in what is reserved for the next.
-	SessionTokens int64
-	SessionUSD    float64
+	SessionTokens int64   `toml:"session_tokens"`
+	SessionUSD    float64 `toml:"session_usd" max:"1e9"`
 }
 
-// Agent is a named command that does the work.
+// Agent is a named command that does the work. Its defaults are those of its preset.
 type Agent struct {
-	Preset          string            // what its other keys start from
-	Command         []string          // the program and its arguments, at least the program
-	Prompt          fleet.PromptMode  // how it is given the prompt
-	Environment     map[string]string // set for it
-	EnvironmentFile string            // with more of it, which nobody is shown: a path, or "credential:NAME"; empty: none
-	PassEnvironment []string          // handed on from the environment of stint
-	Slots           int               // sessions of it at once; 0: no limit of its own
-	Silence         time.Duration     // how long it may print nothing; 0: as long as it likes
-	Trust           bool              // its own grade counts in full where no grader is asked
-	Transcript      transcript.Format // how what it prints is to be read
-	Quota, Throttle []string          // patterns of what it prints at a limit: [transcript.ParseLimits]
-	ReportsCost     bool              // its output or its result file says what a session cost
-	SessionLog      string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
-	Budget          Budget
-	Box             fleet.BoxProfile // how far it is closed in
-	OwnSandbox      bool             // it has a sandbox of its own, in the box
-	Read, Write     []string         // what it may reach beside what its box has by itself
-	Network         *[]int           // the TCP ports that it may connect to; nil: anything
+	Preset     string           `toml:"preset" form:"preset"`
+	Box        fleet.BoxProfile `toml:"box"`         // how far it is closed in
+	OwnSandbox bool             `toml:"own_sandbox"` // it has a sandbox of its own, in the box
+	// What it may reach beside what its box has by itself.
+	Read  []string `toml:"read" form:"absolute" example:"/srv/data"`
+	Write []string `toml:"write" form:"absolute" example:"/srv/data"`
+	// The TCP ports that it may connect to; nil: anything.
+	Network *[]int `toml:"network"`
+	// The program and its arguments, at least the program.
+	Command     []string          `toml:"command" form:"command" min:"1"`
+	Prompt      fleet.PromptMode  `toml:"prompt"`                                      // how it is given the prompt
+	Environment map[string]string `toml:"environment" names:"variable" hide:"secrets"` // set for it
+	// With more of it, which nobody is shown: a path, or "credential:NAME"; empty: none.
+	EnvironmentFile string   `toml:"environment_file" form:"secrets"`
+	PassEnvironment []string `toml:"pass_environment" form:"variable"` // handed on from the environment of stint
+	// Sessions of it at once; 0: no limit of its own.
+	Slots       int               `toml:"slots"`
+	Budget      Budget            `toml:"budget"`
+	Silence     time.Duration     `toml:"silence" zero:"never"` // how long it may print nothing; 0: as long as it likes
+	Trust       bool              `toml:"trust"`                // its own grade counts in full where no grader is asked
+	Transcript  transcript.Format `toml:"transcript"`           // how what it prints is to be read
+	Quota       []string          `toml:"quota" form:"limit"`   // patterns of what it prints at a limit: [transcript.ParseLimits]
+	Throttle    []string          `toml:"throttle" form:"limit"`
+	ReportsCost bool              `toml:"reports_cost"` // its output or its result file says what a session cost
+	// Where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows.
+	SessionLog string `toml:"session_log"`
 
 	secrets []string // of the environment file, as NAME=value
 	fault   error    // why that cannot be read; nil: there is none, or it was
 }
 
+func (a *Agent) start(table map[string]any) {
+	name, _ := table["preset"].(string)
+	*a = Preset(name)
+}
+
 // Category is a kind of work.
 type Category struct {
-	Pool         string        // whose fires start it
-	Share        float64       // the target share of all sessions, in [0,1]
-	Agents       []string      // who may work on it, at least one
-	Hosts        []string      // that its sessions run on: patterns of names, and labels; none: all
-	Lanes        int           // sessions of it that may run at once
-	HostLanes    int           // of these, on one machine
-	TTL          time.Duration // how long a claim lasts that is not renewed
-	Timeout      time.Duration // how long a session may take
-	Cooldown     time.Duration // how long it rests after a session
-	SelfDirected bool          // its sessions may run without a task
-	Prompt       string        // the file with its instructions; empty: none
+	Pool   string   `toml:"pool" known:"pool" default:"'autonomous'"` // whose fires start it
+	Share  float64  `toml:"share" default:"-" max:"1"`                // the target share of all sessions
+	Agents []string `toml:"agents" known:"agent" min:"1" default:"-"` // who may work on it, at least one
+	// That its sessions run on: patterns of names, and labels; none: all.
+	Hosts []string `toml:"hosts" form:"hosts"`
+	// Sessions of it that may run at once: two of one kind meet in the same files.
+	Lanes     int `toml:"lanes" default:"1" min:"1" max:"99"`
+	HostLanes int `toml:"host_lanes" default:"-" min:"1" max:"99"` // of these, on one machine
+	// How long a claim lasts that is not renewed: the time-out, and ten minutes to grade and to commit.
+	TTL time.Duration `toml:"ttl" default:"'1h'"`
+	// How long a session may take: past this it has lost its thread.
+	Timeout  time.Duration `toml:"timeout" default:"'50m'"`
+	Cooldown time.Duration `toml:"cooldown" zero:"none" default:"'3m'"` // the wait after a session: lets its commits arrive first
+	// Its sessions work each on a branch and in a folder of their own.
+	Worktree bool `toml:"workspace" words:"shared worktree"`
+	// The workspace is brought up to date with its remote before each.
+	Sync bool `toml:"sync"`
+	// The grade from which one more session follows: well above the mean of most.
+	Respawn float64 `toml:"respawn" default:"0.65" max:"1"`
+	// How many sessions may follow one another so, then fires decide again; 0: none.
+	MaxChain int    `toml:"max_chain" default:"1" max:"9"`
+	Budget   Budget `toml:"budget"`
 
-	Check        []string      // says by its exit status whether what a session left is in order; empty: nothing does
-	CheckTimeout time.Duration // how long that may take
-	Grader       []string      // judges each session; empty: by evidence alone
-	Worktree     bool          // its sessions work each on a branch and in a folder of their own
-	Sync         bool          // the workspace is brought up to date with its remote before each
-	Respawn      float64       // the grade from which one more session follows, in [0,1]
-	MaxChain     int           // how many sessions may follow one another so; 0: none
-	Budget       Budget
-
-	Review bool // a person is to look at what its sessions leave
-	WIP    WIP  // results that wait for review elsewhere
+	SelfDirected bool   `toml:"self_directed"`      // its sessions may run without a task
+	Prompt       string `toml:"prompt" form:"file"` // the file with its instructions; empty: none
+	// Says by its exit status whether what a session left is in order; empty: nothing does.
+	Check []string `toml:"check" form:"command"`
+	// How long that may take: the tests of most projects; the lane waits for them.
+	CheckTimeout time.Duration `toml:"check_timeout" default:"'5m'"`
+	Grader       []string      `toml:"grader" form:"command"` // judges each session; empty: by evidence alone
 
 	// Unit holds properties of its transient units, as decoded: a value is a
 	// string, int64, float64, bool, list, table or time.
-	Unit map[string]any
+	Unit   map[string]any `toml:"unit"`
+	Review bool           `toml:"review" default:"true"` // a person is to look at what its sessions leave
+	WIP    WIP            `toml:"wip"`                   // results that wait for review elsewhere
 }
 
 // GradingTime is how long judging a session of the category may take.

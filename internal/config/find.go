@@ -6,7 +6,6 @@ import (
 	"syscall"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 )
 
 // Find is the absolute path of the configuration to use: explicit (--config) if
@@ -32,11 +31,11 @@ func Find(explicit string, getenv func(string) string, dir string, uid int) (str
 	}
 	own := userFolder(getenv, "XDG_CONFIG_HOME", ".config")
 	if own == "" {
-		return "", tomlfile.Usagef("write one with: stint init", "find config: no %s in %s or above", FileName, dir)
+		return "", usagef("write one with: stint init", "find config: no %s in %s or above", FileName, dir)
 	}
 	path := filepath.Join(own, "stint", FileName)
 	if !exists(path) {
-		return "", tomlfile.Usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
+		return "", usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
 	}
 	return path, ownFile(path, uid)
 }
@@ -64,10 +63,10 @@ func ownFile(path string, uid int) error {
 	for _, look := range []func(string) (os.FileInfo, error){os.Lstat, os.Stat} {
 		info, err := look(path)
 		if err != nil {
-			return tomlfile.Usagef("check the permissions of the folders above it", "find config: %w", err)
+			return usagef("check the permissions of the folders above it", "find config: %w", err)
 		}
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok && stat.Uid != 0 && int(stat.Uid) != uid {
-			return tomlfile.Usagef("if you trust it, name it: --config "+fleet.ShellWord(path)+"; its commands are run as you",
+			return usagef("if you trust it, name it: --config "+fleet.ShellWord(path)+"; its commands are run as you",
 				"find config: %s belongs to another user, %d", path, stat.Uid)
 		}
 	}

@@ -8,15 +8,18 @@ import (
 
 // WIP bounds the work in progress of a category: results that wait for review.
 type WIP struct {
-	Command []string // prints how many there are; empty: nobody counts, and there is no bound
-	Limit   int      // fires leave the category out when so many wait
+	// Prints how many there are; empty: nobody counts, and there is no bound.
+	Command []string `toml:"command" form:"command"`
+	// Fires leave the category out when so many wait: as many as a person reviews in one sitting.
+	Limit int `toml:"limit" default:"5" min:"1" max:"9999"`
 }
 
 // Notice says who is notified of troubles that the fleet cannot solve by itself.
 type Notice struct {
-	Command []string      // gets a notice on its input; empty: none
-	Events  []fleet.Event // that give a notice
-	Every   time.Duration // the same news is sent no more often
+	Command []string      `toml:"command" form:"command"`           // gets a notice on its input; empty: none
+	Events  []fleet.Event `toml:"events" known:"event" default:"-"` // that give a notice; by default all
+	// The same news is sent no more often: a person who has not acted on it by then may have missed it.
+	Every time.Duration `toml:"every" zero:"any" default:"'1h'"`
 }
 
 func (c *Config) warnNotice(w warnings) {

@@ -33,7 +33,7 @@ pass_environment = ["PATH", "GH_TOKEN"]
 func TestGates(t *testing.T) {
 	t.Parallel()
 	c := load(t, gates)
-	must.Equal(t, "limits", c.Fanout.Limits, pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20})
+	must.Equal(t, "limits", c.Fanout.Limits(), pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20})
 	wip := config.WIP{
 		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2,
 	}
@@ -60,7 +60,7 @@ func noWIP() config.WIP {
 func TestGatesDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, least)
-	must.Equal(t, "limits", c.Fanout.Limits, pressure.Defaults())
+	must.Equal(t, "limits", c.Fanout.Limits(), pressure.Defaults())
 	must.Equal(t, "work in progress", c.Categories["code"].WIP, noWIP())
 	must.Equal(t, "notice", c.Notice, noNotice())
 }

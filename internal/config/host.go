@@ -1,14 +1,14 @@
 package config
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 )
 
 // Host is this machine, as its section of the file has it.
@@ -19,56 +19,32 @@ type Host struct {
 	Agents []string // that it has; none: all
 }
 
-// hostSections are the keys that may hold on one machine only. Some stand elsewhere, too.
-func (c *Config) hostSections(shared ...tomlfile.Key) tomlfile.Key {
-	h := &c.Host
-	return tomlfile.Sections("host", &h.Name, hostWord("a host's name", "rename it, as in [host.gpu-1]"),
-		`What holds on one of several machines, in place of the rest of the file: a table [host.NAME] has state, and
-		workers and slots as in [fanout], and labels, pools and agents. NAME is the machine's hostname when it got
-		its identity: see "stint host".`,
-		append(
-			shared,
-			tomlfile.Of("labels", &h.Labels, nil, tomlfile.List(1, hostWord("a label", `write it like "big"`)),
-				`Words by which categories name it.`),
-			tomlfile.Of("pools", &h.Pools, nil, tomlfile.List(1, tomlfile.Known("pool", c.poolWords)),
-				`The pools that its fires start. Left out, all.`),
-			tomlfile.Of("agents", &h.Agents, nil, tomlfile.List(1, tomlfile.Known("agent", c.AgentNames)),
-				`The agents that it has. Left out, all.`),
-		)...)
+// HostTable is what holds on one of several machines, in place of the rest of the file. A value that is
+// not there holds nothing.
+type HostTable struct {
+	State   string   `toml:"state" form:"absolute"`
+	Workers int      `toml:"workers" min:"1"`
+	Slots   int      `toml:"slots" min:"1"`
+	Labels  []string `toml:"labels" form:"label" min:"1"`
+	Pools   []string `toml:"pools" known:"pool" min:"1"`
+	Agents  []string `toml:"agents" known:"agent" min:"1"`
 }
 
-func hostWord(what, hint string) tomlfile.Rule[string] {
-	return tomlfile.Word[string](func(s string) error {
-		const letters, marks = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "._-"
-		if s != "" && len(s) <= 64 && strings.Trim(s, letters+marks) == "" && strings.ContainsAny(s[:1], letters) {
-			return nil
-		}
-		return fleet.WithHint(fmt.Errorf("%s is 1 to 64 of a-z, A-Z, 0-9, ., _ and -, not starting with ., _ or -", what), hint)
-	}).Matching("^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
-}
-
-// poolWords are the pools of the file before they are read, as sections of hosts name them.
-func (c *Config) poolWords() []string {
-	words := []string{DefaultPool}
-	for _, pool := range c.file.Unread().Root().Child("pool").Children() {
-		words = append(words, pool.Name)
+// findHost looks up which host this is, by the identity in its state folder, and what the file says of
+// it. The table of a host may say where that folder is, and so whose the identity is.
+func (c *Config) findHost(o Options) {
+	name := o.host("")
+	state := func() string { return cmp.Or(c.Hosts[name].State, c.State) }
+	if len(c.Hosts) > 0 {
+		name = o.host(state())
 	}
-	return words
-}
-
-// hostPattern is how a category names hosts.
-func hostPattern() tomlfile.Rule[string] {
-	label := hostWord("a label", `write it like "label:big"`)
-	return tomlfile.Word[string](func(s string) error {
-		if name, is := strings.CutPrefix(s, labelPrefix); is {
-			_, err := label.Parse(name)
-			return err
-		}
-		if _, err := path.Match(s, ""); err != nil || s == "" {
-			return fleet.WithHint(errors.New("that is no pattern of hosts' names"), `write it like "gpu-*", or "label:big"`)
-		}
-		return nil
-	})
+	h := c.Hosts[name]
+	c.State, c.Fanout.Workers, c.Fanout.Slots = state(), cmp.Or(h.Workers, c.Fanout.Workers), cmp.Or(h.Slots, c.Fanout.Slots)
+	c.Host = Host{Name: o.host(c.State), Labels: h.Labels, Pools: h.Pools, Agents: h.Agents}
+	if len(c.Hosts) > 0 && c.Host.Name != name {
+		c.file.Report(dotted("host", name, "state"), fmt.Errorf("the state folder of host %s is another: its hostname is %s", name, o.host("")),
+			"rename the section, or give the machine its name back")
+	}
 }
 
 const labelPrefix = "label:"
@@ -125,15 +101,12 @@ func (c *Config) leaveOutAgents() {
 
 // warnLabels looks for labels that no host has.
 func (c *Config) warnLabels(w warnings, name fleet.Category) {
-	hosts := w.Root().Child("host")
 	for i, pattern := range c.Categories[name].Hosts {
 		label, is := strings.CutPrefix(pattern, labelPrefix)
-		has := func(host *tomlfile.Table) bool {
-			return slices.Contains(tomlfile.Get(host, "labels", nil, tomlfile.List(0, tomlfile.Text())), label)
-		}
-		if is && !slices.ContainsFunc(hosts.Children(), has) {
-			key := tomlfile.Dotted("category", string(name), "hosts")
-			w.add(fmt.Sprintf("no host has the label %s", label), fmt.Sprintf("%s[%d]", key, i), key)
+		has := func(h HostTable) bool { return slices.Contains(h.Labels, label) }
+		if is && !slices.ContainsFunc(slices.Collect(maps.Values(c.Hosts)), has) {
+			key := dotted("category", string(name), "hosts")
+			w.add(fmt.Sprintf("no host has the label %s", label), element(key, i), key)
 		}
 	}
 }

@@ -1,12 +1,16 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
-	"stint/internal/bandit"
-	"stint/internal/tomlfile"
+	"stint/internal/fleet"
+	"stint/internal/transcript"
 )
 
 // Options are what reading a file needs from elsewhere.
@@ -36,8 +40,11 @@ func (o Options) getenv(name string) string {
 	return o.Getenv(name)
 }
 
-func kind() tomlfile.Kind {
-	return tomlfile.Kind{What: "config", Name: FileName, Write: "write one with: stint init", Again: "stint config check", Removed: replaced}
+func (o Options) checkUnit(name string, value any) error {
+	if o.CheckUnit == nil {
+		return nil
+	}
+	return o.CheckUnit(name, value)
 }
 
 // replaced says what to write for a key of former versions.
@@ -70,70 +77,274 @@ func replaced(key string) string {
 func Load(path string, o Options) (*Config, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return nil, tomlfile.Usagef("name the file by its absolute path", "read config: %w", err)
+		return nil, usagef("name the file by its absolute path", "read config: %w", err)
 	}
-	file, err := tomlfile.Load(path, kind())
+	data, err := read(path)
 	if err != nil {
 		return nil, err
 	}
-	return of(file, o)
+	return Parse(path, data, o)
 }
 
 // Parse reads a configuration's text as if it stood in the file path, which must be
 // absolute.
 func Parse(path string, data []byte, o Options) (*Config, error) {
-	file, err := tomlfile.Parse(path, data, kind())
+	f, err := newFile(path, data)
 	if err != nil {
 		return nil, err
 	}
-	return of(file, o)
+	c := &Config{Path: f.Path, file: f}
+	d := decoder{f, map[string]any{}}
+	d.table("", reflect.ValueOf(c).Elem(), f.tree)
+	if !f.Has("state") {
+		c.State = DefaultState(o.getenv, c.Fleet)
+	}
+	c.findHost(o)
+	if c.State == "" && !f.Has("state") {
+		f.missing("", "state", `write state = "/var/lib/stint/`+string(c.Fleet)+`", as neither $XDG_STATE_HOME nor $HOME is set`)
+	}
+	c.findStore(o)
+	c.findPaths()
+	c.fillAgents()
+	c.addDefaultPool()
+	c.fillCategories(o)
+	c.fillPrices()
+	c.checkBudgets()
+	for i, credential := range c.Credentials {
+		if err := o.checkUnit("LoadCredential", credential); err != nil {
+			f.Report(element("credentials", i), err, `write it like "pgpass:/home/me/pgpass"`)
+		}
+	}
+	c.readSecrets(o.getenv)
+	return c, f.Err()
 }
 
-func of(file *tomlfile.File, o Options) (*Config, error) {
-	name := o.host("")
-	if file.Has("host") { // the identity, which may have another name, is where the section of this one says
-		name = o.host(read(file.Unread(), o, name).State)
+func (c *Config) findStore(o Options) {
+	var err error
+	if c.Store, err = ParseStore(c.StoreText, c.Fleet, o.getenv); err != nil {
+		c.file.Report("store", err, `write store = "sqlite"`)
 	}
-	c := read(file, o, name)
-	c.Host.Name = o.host(c.State)
-	if c.Host.Name != name && file.Has("host") {
-		file.Report(tomlfile.Dotted("host", name, "state"), fmt.Errorf("the state folder of host %s is another: its hostname is %s", name, o.host("")),
-			"rename the section, or give the machine its name back")
+}
+
+// findPaths makes relative paths absolute, by the folder that each counts from.
+func (c *Config) findPaths() {
+	from := func(folder string, path *string) {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(folder, *path)
+		}
+	}
+	from(filepath.Dir(c.Path), &c.Workspace)
+	if !c.file.Has("tasks.dir") {
+		c.Tasks.Dir = taskFormats(c.Tasks.Format).dir
+	}
+	from(c.Workspace, &c.Tasks.Dir)
+	from(c.Workspace, &c.Lessons.Dir)
+	for name, category := range c.Categories {
+		from(filepath.Dir(c.Path), &category.Prompt)
+		c.Categories[name] = category
+	}
+}
+
+// fillAgents sets what an agent has by its other keys.
+func (c *Config) fillAgents() {
+	for name, a := range c.Agents {
+		key := dotted("agent", name)
+		switch given := c.file.Has(dotted("agent", name, "command")); {
+		case given:
+		case a.Preset == DefaultPreset:
+			c.file.missing(key, key+".command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
+		default:
+			a.Command = a.presetCommand()
+		}
+		if !c.file.Has(key + ".reports_cost") {
+			a.ReportsCost = a.Transcript == transcript.Claude || a.Transcript == transcript.Gptme
+		}
+		c.Agents[name] = a
+	}
+}
+
+// fillCategories sets what categories have by other keys, and what is chosen among them.
+func (c *Config) fillCategories(o Options) {
+	for name, category := range c.Categories {
+		key := dotted("category", string(name))
+		switch given := c.file.Has(key + ".agents"); {
+		case given:
+		case len(c.Agents) > 1:
+			c.file.missing(key, key+".agents", "say which of the agents may work on it: write agents = "+Literal(c.AgentNames()))
+		default:
+			category.Agents = c.AgentNames()
+		}
+		if !c.file.Has(key + ".host_lanes") {
+			category.HostLanes = category.Lanes
+		}
+		for property, value := range category.Unit {
+			if err := o.checkUnit(property, value); err != nil {
+				c.file.Report(under(key+".unit", property), err, "see man systemd.resource-control and systemd.exec")
+			}
+		}
+		c.Categories[name] = category
 	}
 	c.leaveOutAgents()
 	c.divide()
-	c.addDefaultPool()
-	c.checkPools()
-	c.checkBudgets()
-	c.readSecrets(o.getenv)
-	return c, file.Err()
-}
-
-// read reads the file for the host of a name.
-func read(file *tomlfile.File, o Options, host string) *Config {
-	c := &Config{Path: file.Path, Host: Host{Name: host}, file: file}
-	c.Selector.Settings = bandit.Defaults() // not all of them have a key
-	c.keyList = c.keys(o)
-	root := file.Root()
-	tomlfile.Read(root, c.keyList)
-	if c.State == "" && !root.Has("state") {
-		root.Missing("state", `write state = "/var/lib/stint/`+string(c.Fleet)+`", as neither $XDG_STATE_HOME nor $HOME is set`)
+	if !c.file.Has("fanout.allow") {
+		c.Fanout.Allow = c.CategoryNames()
 	}
-	if !file.Has("tasks.dir") {
-		c.Tasks.Dir = filepath.Join(c.Workspace, taskFormats(c.Tasks.Format).dir)
+	if !c.file.Has("tasks.default_category") {
+		c.Tasks.DefaultCategory = c.firstCategory()
+	}
+	if !c.file.Has("review.away_limit") {
+		c.Review.AwayLimit = 2 * c.Review.Limit
+	}
+	if !c.file.Has("notice.events") {
+		c.Notice.Events = fleet.Events()
 	}
 	c.Tasks.addFormat()
-	return c
 }
 
-// Text is the file's.
-func (c *Config) Text() []byte { return c.file.Text() }
+// firstCategory is the one that the file names first.
+func (c *Config) firstCategory() (first fleet.Category) {
+	least := math.MaxInt
+	for _, name := range c.CategoryNames() {
+		if at := c.file.Offset(dotted("category", string(name))); at < least {
+			first, least = name, at
+		}
+	}
+	return first
+}
 
-// Values are all settings in effect, in the order in which a file has them, with agents and
-// categories by name.
-func (c *Config) Values() []tomlfile.Value { return c.file.Values(c.keyList) }
+// divide gives the categories without a share equal parts of what the others leave.
+func (c *Config) divide() {
+	rest, without := 1.0, []fleet.Category{}
+	for _, name := range c.CategoryNames() {
+		if c.file.Has(dotted("category", string(name), "share")) {
+			rest -= c.Categories[name].Share
+		} else {
+			without = append(without, name)
+		}
+	}
+	for _, name := range without {
+		category := c.Categories[name]
+		category.Share = max(0, rest) / float64(len(without))
+		c.Categories[name] = category
+	}
+}
 
-// Schema is the JSON Schema of a file, for editors.
-func Schema() tomlfile.Schema {
-	return tomlfile.SchemaOf(FileName, "The work of one fleet of agent sessions, and its limits.", new(Config).keys(Options{}))
+// fillPrices takes the price of input for what a cache has, where the file has no other.
+func (c *Config) fillPrices() {
+	for model, p := range c.Prices {
+		if !c.file.Has(dotted("price", model, "cached_input")) {
+			p.CachedInput = p.Input
+		}
+		if !c.file.Has(dotted("price", model, "cache_write")) {
+			p.CacheWrite = p.Input
+		}
+		c.Prices[model] = p
+	}
+}
+
+// Text is the file's, as it was read.
+func (c *Config) Text() []byte { return c.file.data }
+
+// HostBound is how many lanes of the category sessions of one machine may have; 0: all.
+func (c Category) HostBound() int {
+	if c.HostLanes >= c.Lanes {
+		return 0
+	}
+	return c.HostLanes
+}
+
+// Value is one value in effect. Key and Value are TOML: the lines "Key = Value" of all
+// values are a file that says the same.
+type Value struct {
+	Key    string // dotted: category.code.ttl
+	Value  string
+	Origin string // "stint.toml:31", or "default"
+}
+
+// Values are all settings in effect, in the order of the fields, with agents and categories by name.
+func (c *Config) Values() (list []Value) {
+	add := func(key, at string, value any) {
+		origin := "default"
+		if offset, ok := c.file.at[at]; ok {
+			line, _ := c.file.line(offset)
+			origin = fmt.Sprintf("%s:%d", filepath.Base(c.Path), line)
+		}
+		list = append(list, Value{key, Literal(value), origin})
+	}
+	var walk func(at string, v reflect.Value)
+	walk = func(at string, v reflect.Value) {
+		for f := range settings(v.Type()) {
+			name := f.Tag.Get("toml")
+			key, field := under(at, name), v.FieldByIndex(f.Index)
+			switch {
+			case field.Kind() == reflect.Struct:
+				walk(key, field)
+			case field.Kind() != reflect.Map:
+				from := cmp.Or(c.ofHost(key), key)
+				if key != at && strings.HasPrefix(at, "host.") && !c.file.Has(key) {
+					continue // a table of a host has no defaults
+				}
+				add(key, from, written(field, f.Tag))
+			case f.Type.Elem().Kind() == reflect.Struct:
+				for _, e := range sortedKeys(field) {
+					if name != "host" || e.String() == c.Host.Name {
+						walk(under(key, e.String()), field.MapIndex(e))
+					}
+				}
+			case field.Len() == 0:
+				add(key, key, map[string]any{})
+			default:
+				entries := written(field, f.Tag).(map[string]any)
+				for _, e := range sortedKeys(field) {
+					add(under(key, e.String()), under(key, e.String()), entries[e.String()])
+				}
+			}
+		}
+	}
+	walk("", reflect.ValueOf(c).Elem())
+	return list
+}
+
+// ofHost is the key in the table of this host that holds in place of a key; empty: none does.
+func (c *Config) ofHost(key string) string {
+	own := map[string]string{"state": "state", "fanout.workers": "workers", "fanout.slots": "slots"}[key]
+	if at := dotted("host", c.Host.Name, own); own != "" && c.file.Has(at) {
+		return at
+	}
+	return ""
+}
+
+func sortedKeys(m reflect.Value) []reflect.Value {
+	return slices.SortedFunc(slices.Values(m.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// Hidden is shown in place of a value that nobody is to see.
+const Hidden = "***"
+
+// hidden reports whether the value of an entry is shown to nobody.
+func hidden(tag reflect.StructTag, name string) bool {
+	return tag.Get("hide") != "" && SecretName(name)
+}
+
+// written is a field's value, as [Literal] takes it.
+func written(v reflect.Value, tag reflect.StructTag) any {
+	switch v.Kind() { //nolint:exhaustive // the others are scalars
+	case reflect.Slice:
+		list := make([]string, v.Len())
+		for i := range list {
+			list[i] = v.Index(i).String()
+		}
+		return list
+	case reflect.Map:
+		entries := map[string]any{}
+		for k, e := range v.Seq2() {
+			value := scalarOf(e.Type(), tag).written(e)
+			if hidden(tag, k.String()) && value != "" {
+				value = Hidden
+			}
+			entries[k.String()] = value
+		}
+		return entries
+	}
+	return scalarOf(v.Type(), tag).written(v)
 }

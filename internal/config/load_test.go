@@ -12,10 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/pressure"
 	"stint/internal/testkit/must"
 )
 
@@ -71,21 +69,20 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Fleet:     "bob",
 		Workspace: folder,
 		State:     "/var/lib/stint/bob",
-		Store:     config.Store{Kind: config.SQLite, Text: "sqlite"},
-		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}, Limits: pressure.Defaults()},
+		StoreText: "sqlite",
+		Store:     config.Store{Kind: config.SQLite},
+		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}, MaxMemoryPressure: 20, MinMemory: 1 << 30},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
 			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
-		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
-		Command: config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
-		Tasks:   config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
-		Lessons: config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
-		Selector: config.Selector{
-			Settings: bandit.Defaults(),
-		},
+		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
+		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
+		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
+		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
+		Selector: config.Selector{V: 10, Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
 			Box:             fleet.BoxWorkspace,
@@ -194,10 +191,10 @@ func TestLoadReadsEveryKey(t *testing.T) {
 	got := load(t, full)
 	folder := filepath.Dir(got.Path)
 	want := &config.Config{
-		Path: got.Path, Fleet: "bob", Store: config.Store{Kind: config.SQLite, Text: "sqlite"},
+		Path: got.Path, Fleet: "bob", StoreText: "sqlite", Store: config.Store{Kind: config.SQLite},
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
-		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}, Limits: pressure.Defaults()},
+		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}, MaxMemoryPressure: 20, MinMemory: 1 << 30},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
@@ -216,10 +213,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10, AsOf: "2026-11-01"}},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"},
-			Settings: bandit.Settings{
-				V: 5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
-				Depletion: true, Season: true, Anchor: true, Dispersion: true,
-			},
+			V:       5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
 		},
 		Agents: map[string]config.Agent{
 			"claude": {
@@ -443,7 +437,7 @@ func TestLoadRefusesTypes(t *testing.T) {
 		{"value for a table", least + "agents = [\"claude\"]\n[agent]\ncodex = 1\n", "8:1: agent.codex: want a table, not 1", "write [agent.codex]"},
 		{"list of tables", least + "[[fanout]]\n[[fanout]]\n", "6:3: fanout: want a table, not a list", "write [fanout]"},
 		{"table for a value", least + "[category.code.share]\n", "6:16: category.code.share: want a number from 0 to 1, not a table", "write share = 0.5"},
-		{"number in the environment", least + "[agent.claude.environment]\nN = 1", `7:1: agent.claude.environment.N: want a string, not 1`, `write N = "…"`},
+		{"number in the environment", least + "[agent.claude.environment]\nN = 1", `7:1: agent.claude.environment.N: want a string, not 1`, `write N = "1"`},
 		{"long string", least + `share = "` + strings.Repeat("é", 50) + `"`, `6:1: category.code.share: want a number from 0 to 1, not "` + strings.Repeat("é", 40) + `…"`, "write share = 0.5"},
 	})
 }

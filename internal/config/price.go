@@ -1,25 +1,22 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 	"stint/internal/transcript"
 )
 
 // Price is what a model's tokens cost, in USD for a million of them.
 type Price struct {
-	Input       float64
-	CachedInput float64 // read from a cache; left out in the file: as Input
-	CacheWrite  float64 // written to a cache; left out in the file: as Input
-	Output      float64
-	AsOf        string // the day on which the prices were looked up: 2026-11-01
+	Input       float64 `toml:"input" max:"1e6" required:"write input = …, in USD for a million tokens"`
+	CachedInput float64 `toml:"cached_input" max:"1e6" default:"-"` // read from a cache; left out in the file: as Input
+	CacheWrite  float64 `toml:"cache_write" max:"1e6" default:"-"`  // written to a cache; left out in the file: as Input
+	Output      float64 `toml:"output" max:"1e6" required:"write output = …, in USD for a million tokens"`
+	AsOf        string  `toml:"as_of" form:"day" required:"write the day on which you looked the prices up: as_of = \"2026-11-01\""`
 }
 
 // Prices are those of the models, by name. A name that ends in "*" stands for all that
@@ -57,47 +54,6 @@ func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 	return usd, unpriced
 }
 
-func prices() tomlfile.Each[Price] {
-	return tomlfile.Each[Price]{
-		Name: tomlfile.Word[string](func(name string) error {
-			if at := strings.IndexByte(name, '*'); name == "" || at >= 0 && at < len(name)-1 {
-				return fleet.WithHint(errors.New(`want the name of a model, or its beginning and a "*"`), `rename it, as in [price."gpt-5*"]`)
-			}
-			return nil
-		}).Matching(`^([^*]+\*?|\*)$`),
-		Keys: func(_ string, p *Price) []tomlfile.Key { return priceKeys(p) },
-	}
-}
-
-func priceKeys(p *Price) []tomlfile.Key {
-	asInput, perMillion := func() float64 { return p.Input }, tomlfile.Number(0, 1e6)
-	return []tomlfile.Key{
-		tomlfile.Of("input", &p.Input, 0, perMillion,
-			`USD for a million tokens of input.`, tomlfile.Required("write input = …, in USD for a million tokens")),
-		tomlfile.Derived("cached_input", &p.CachedInput, asInput, perMillion,
-			`USD for a million tokens of input that was read from a cache. Left out, as input.`),
-		tomlfile.Derived("cache_write", &p.CacheWrite, asInput, perMillion,
-			`USD for a million tokens of input that was written to a cache. Left out, as input.`),
-		tomlfile.Of("output", &p.Output, 0, perMillion,
-			`USD for a million tokens of output.`, tomlfile.Required("write output = …, in USD for a million tokens")),
-		tomlfile.Of("as_of", &p.AsOf, "", day(),
-			`The day on which you looked the prices up, such as "2026-11-01".`, tomlfile.Required(`write the day on which you looked the prices up: as_of = "2026-11-01"`)),
-	}
-}
-
-// day is a day as in 2026-11-01.
-func day() tomlfile.Rule[string] {
-	return tomlfile.Rule[string]{
-		Parse: func(value any) (string, error) {
-			s, _ := value.(string)
-			if _, err := time.Parse(time.DateOnly, s); err != nil {
-				return "", tomlfile.Wanted(`a day, such as "2026-11-01"`, value)
-			}
-			return s, nil
-		},
-	}.Example("2026-11-01").Matching("^[0-9]{4}-[0-9]{2}-[0-9]{2}$")
-}
-
 // costUnknown says why the cost of an agent's sessions cannot be known, and what to do
 // about it; "" where it can be.
 func (c *Config) costUnknown(name string) (reason, hint string) {
@@ -107,12 +63,12 @@ func (c *Config) costUnknown(name string) (reason, hint string) {
 		return "", ""
 	case a.Transcript == transcript.Text:
 		return "nothing is read of its output",
-			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help agents", tomlfile.Dotted("agent", name))
+			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help agents", dotted("agent", name))
 	case len(c.Prices) == 0:
 		return "it reports none, and no model has a price",
 			`write [price."MODEL"] with input, output and as_of` + instead
 	case a.Transcript == transcript.Codex && a.SessionLog == "":
-		return "its output names no model", fmt.Sprintf("write session_log in [%s]", tomlfile.Dotted("agent", name)) + instead
+		return "its output names no model", fmt.Sprintf("write session_log in [%s]", dotted("agent", name)) + instead
 	}
 	return "", ""
 }
@@ -125,7 +81,7 @@ func (c *Config) checkBudgets() {
 		for _, name := range agents {
 			reason, hint := c.costUnknown(name)
 			if b.USD > 0 && reason != "" {
-				c.file.Report(tomlfile.Dotted(append(key, "budget", "usd")...),
+				c.file.Report(dotted(append(key, "budget", "usd")...),
 					fmt.Errorf("what a session of agent %s costs cannot be known: %s", name, reason), hint)
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 )
 
 // SampleOptions are what a first configuration says of its own. The caller
@@ -44,7 +43,7 @@ func Sample(o SampleOptions) []byte {
 	var b strings.Builder
 	set := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%s = %s\n", key, tomlfile.Literal(value))
+			fmt.Fprintf(&b, "%s = %s\n", key, Literal(value))
 		}
 	}
 	schema := url.URL{Scheme: "file", Path: filepath.Join(o.State, SchemaFile)}
@@ -59,11 +58,11 @@ func Sample(o SampleOptions) []byte {
 	set("format", string(o.TaskFormat))
 	var names []string
 	for _, a := range o.Agents {
-		fmt.Fprintf(&b, "\n[%s]\n", tomlfile.Dotted("agent", a.Name))
+		fmt.Fprintf(&b, "\n[%s]\n", dotted("agent", a.Name))
 		set("preset", a.Preset)
-		fmt.Fprintf(&b, "command = %s\n", tomlfile.Literal(a.Command))
+		fmt.Fprintf(&b, "command = %s\n", Literal(a.Command))
 		if a.Path != "" {
-			fmt.Fprintf(&b, "environment = { PATH = %s }\n", tomlfile.Literal(a.Path))
+			fmt.Fprintf(&b, "environment = { PATH = %s }\n", Literal(a.Path))
 		}
 		names = append(names, a.Name)
 	}
@@ -71,7 +70,7 @@ func Sample(o SampleOptions) []byte {
 	for i, category := range o.Categories {
 		b.WriteString("[category." + string(category) + "]\n")
 		if len(names) > 1 {
-			b.WriteString("agents = " + tomlfile.Literal(names) + "\n")
+			b.WriteString("agents = " + Literal(names) + "\n")
 		}
 		if i == 0 {
 			b.WriteString(choices)

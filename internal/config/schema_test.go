@@ -23,7 +23,7 @@ import (
 
 // schema is the one that editors are given, read back from what is written for them.
 var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
-	text, err := json.Marshal(config.Schema())
+	text, err := json.Marshal(config.SchemaOf(""))
 	if err != nil {
 		return nil, err
 	}

@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"stint/internal/tomlfile"
 )
 
 // leastSecret is how long a value must be to be looked for in what is shown: shorter ones
@@ -118,7 +116,7 @@ func Masker(secrets []string) *strings.Replacer {
 // Mask is a variable's value to show.
 func Mask(name, value string) string {
 	if value != "" && SecretName(name) {
-		return tomlfile.Hidden
+		return Hidden
 	}
 	return value
 }

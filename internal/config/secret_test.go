@@ -15,7 +15,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
-	"stint/internal/tomlfile"
 )
 
 func TestSecretName(t *testing.T) {
@@ -62,18 +61,18 @@ func TestSecrets(t *testing.T) {
 func TestSecretsOfEveryKey(t *testing.T) {
 	t.Parallel()
 	found := 0
-	var walk func(s tomlfile.Schema, path ...string)
-	walk = func(s tomlfile.Schema, path ...string) {
-		if properties, is := s["properties"].(tomlfile.Schema); is {
+	var walk func(s config.Schema, path ...string)
+	walk = func(s config.Schema, path ...string) {
+		if properties, is := s["properties"].(config.Schema); is {
 			for name, of := range properties {
-				walk(of.(tomlfile.Schema), append(slices.Clone(path), name)...)
+				walk(of.(config.Schema), append(slices.Clone(path), name)...)
 			}
 		}
-		if of, is := s["additionalProperties"].(tomlfile.Schema); is {
+		if of, is := s["additionalProperties"].(config.Schema); is {
 			walk(of, append(slices.Clone(path), "code")...)
 		}
 		var value any
-		names := func(of any) bool { s, is := of.(tomlfile.Schema); return is && s["pattern"] == variables }
+		names := func(of any) bool { s, is := of.(config.Schema); return is && s["pattern"] == variables }
 		switch {
 		case names(s["items"]):
 			value = []string{"PATH", "SOME_TOKEN"}
@@ -105,7 +104,7 @@ func TestSecretsOfEveryKey(t *testing.T) {
 			}
 		})
 	}
-	walk(config.Schema())
+	walk(config.SchemaOf(""))
 	if found < 3 {
 		t.Errorf("%d keys name variables, want all of them", found)
 	}

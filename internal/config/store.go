@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 )
 
 // StoreKind is what keeps claims and runs.
@@ -30,7 +29,6 @@ type Store struct {
 	DSN     string // for the driver, as libpq has them
 	Service string // the section of the service file that says the rest: see [Store.With]; empty: none does
 	WeakTLS string // the sslmode that lets another pose as the server; empty: none could
-	Text    string // as the file has it
 }
 
 // Shared reports whether other machines may use the store, too.
@@ -40,7 +38,7 @@ func (s Store) Shared() bool { return s.Kind == Postgres }
 func ParseStore(text string, f fleet.Name, getenv func(string) string) (Store, error) {
 	scheme, rest, _ := strings.Cut(text, ":")
 	named, isService := strings.CutPrefix(rest, "service=")
-	s := Store{Kind: Postgres, Text: text}
+	s := Store{Kind: Postgres}
 	switch {
 	case strings.Contains(strings.ToLower(text), "password="): // of the server, or of a certificate's key
 		return Store{}, errPassword()
@@ -52,12 +50,12 @@ func ParseStore(text string, f fleet.Name, getenv func(string) string) (Store, e
 	case scheme == string(Postgres) && isService && named != "" && !strings.ContainsAny(named, " \t\n'\\]"):
 		return s.of(named), nil
 	case (scheme == string(Postgres) || scheme == "postgresql") && strings.HasPrefix(rest, "//"):
-		return s.at(getenv)
+		return s.at(text, getenv)
 	}
 	if strings.Contains(text, "@") { // there may be a password before it
 		text = scheme + ":…"
 	}
-	return Store{}, tomlfile.Wanted(`"sqlite", "postgres", "postgres:service=NAME" or "postgres://HOST/DATABASE"`, text)
+	return Store{}, wanted(`"sqlite", "postgres", "postgres:service=NAME" or "postgres://HOST/DATABASE"`, text)
 }
 
 func (s Store) of(service string) Store {
@@ -79,8 +77,8 @@ func (s Store) With(section map[string]string) Store {
 }
 
 // at reads an address. It quotes nothing of what it refuses, as a part of a password may be in it.
-func (s Store) at(getenv func(string) string) (Store, error) {
-	address, err := url.Parse(s.Text)
+func (s Store) at(text string, getenv func(string) string) (Store, error) {
+	address, err := url.Parse(text)
 	if err != nil {
 		return Store{}, fleet.WithHint(errors.New("that is no address of a database"), `write it like "postgres://host1,host2:5433/stint"`)
 	}
@@ -96,7 +94,7 @@ func (s Store) at(getenv func(string) string) (Store, error) {
 	}
 	given := query.Get("sslmode")
 	if modes := []string{"disable", "allow", "prefer", "require", "verify-ca", verifyFull}; given != "" && !slices.Contains(modes, given) {
-		return Store{}, fleet.WithHint(fmt.Errorf("there is no sslmode %s", tomlfile.Describe(given)), tomlfile.Meant(given, modes))
+		return Store{}, fleet.WithHint(fmt.Errorf("there is no sslmode %s", describe(given)), meant(given, modes))
 	}
 	mode, weak := SSLMode(append(strings.Split(address.Host, ","), strings.Split(query.Get("host"), ",")...), given)
 	if weak {
@@ -146,32 +144,4 @@ func remote(server string) bool {
 func errPassword() error {
 	return fleet.WithHint(errors.New("a password in this file can be read by every session"),
 		"write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, or with passfile=credential:NAME a unit's LoadCredential=; a client certificate needs none")
-}
-
-// storeRule is that of the key store. The name of the fleet is read before it.
-func (c *Config) storeRule(o Options) tomlfile.Rule[Store] {
-	return tomlfile.Rule[Store]{
-		Parse: func(value any) (Store, error) {
-			text, is := value.(string)
-			if !is {
-				return Store{}, tomlfile.Wanted("a string", value)
-			}
-			return ParseStore(text, c.Fleet, o.getenv)
-		},
-		Suggest: func(any, Store) any { return string(SQLite) },
-		Write:   func(s Store) any { return s.Text },
-		Schema: func() tomlfile.Schema {
-			return tomlfile.Schema{"type": "string", "pattern": `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`}
-		},
-	}
-}
-
-// credential leaves to the caller what a unit may load.
-func (o Options) credential() tomlfile.Rule[string] {
-	return tomlfile.Word[string](func(s string) error {
-		if o.CheckUnit == nil {
-			return nil
-		}
-		return fleet.WithHint(o.CheckUnit("LoadCredential", s), `write it like "pgpass:/home/me/pgpass"`)
-	}).Example("pgpass:/home/me/pgpass")
 }

@@ -34,7 +34,7 @@ func TestParseStore(t *testing.T) {
 		"postgres://[fe80::1]/stint?sslmode=allow": {Kind: config.Postgres, DSN: "postgres://[fe80::1]/stint?sslmode=allow", WeakTLS: "allow"},
 		"postgres://127.0.0.1/stint?sslmode=allow": {Kind: config.Postgres, DSN: "postgres://127.0.0.1/stint?sslmode=allow"},
 	} {
-		want.Text = text
+
 		got, err := config.ParseStore(text, "bob", environment())
 		if diff := cmp.Diff(got, want); err != nil || diff != "" {
 			t.Errorf("%s: %v (-got +want):\n%s", text, err, diff)

@@ -8,12 +8,11 @@ import (
 	"slices"
 
 	"stint/internal/fleet"
-	"stint/internal/tomlfile"
 )
 
 // Warnings are what a person should look at in a file that is in order, in the
 // order of the file.
-func (c *Config) Warnings() []tomlfile.Problem {
+func (c *Config) Warnings() []Problem {
 	w := warnings{c.file.Unread()}
 	c.warnFanout(w)
 	c.warnPools(w)
@@ -32,9 +31,9 @@ func (c *Config) Warnings() []tomlfile.Problem {
 
 // PromptFault is an error of a category's prompt file, at the place that names it.
 func (c *Config) PromptFault(name fleet.Category, err error) error {
-	at := c.file.Position(tomlfile.Dotted("category", string(name), "prompt"))
+	at := c.file.Position(dotted("category", string(name), "prompt"))
 	hint := cmp.Or(fleet.Hint(err), "write the file, or leave prompt out")
-	return tomlfile.Usagef(hint, "%s: prompt of category %s: %w", at, name, err)
+	return usagef(hint, "%s: prompt of category %s: %w", at, name, err)
 }
 
 // warnSecrets looks for secrets in the file, which is often in a repository, and which sessions read.
@@ -43,7 +42,7 @@ func (c *Config) warnSecrets(w warnings) {
 		for _, variable := range slices.Sorted(maps.Keys(c.Agents[name].Environment)) {
 			if SecretName(variable) {
 				w.add("a secret in this file can be read by every session: move it to a file of your own, chmod 600, and name that: environment_file",
-					tomlfile.Dotted("agent", name, "environment", variable), tomlfile.Dotted("agent", name, "environment"))
+					dotted("agent", name, "environment", variable), dotted("agent", name, "environment"))
 			}
 		}
 	}
@@ -59,10 +58,10 @@ func (c *Config) warnBoxes(w warnings) {
 		switch {
 		case a.Box == fleet.BoxOpen && (has(claudeNoSandbox) || has("danger-full-access")):
 			w.add("nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it",
-				tomlfile.Dotted("agent", name, "box"))
+				dotted("agent", name, "box"))
 		case a.Box != fleet.BoxOpen && own && !a.OwnSandbox:
 			w.add("in its box the agent cannot make the sandbox that its command asks for: leave command out, or set own_sandbox = true",
-				tomlfile.Dotted("agent", name, "command"))
+				dotted("agent", name, "command"))
 		}
 	}
 }
@@ -70,7 +69,7 @@ func (c *Config) warnBoxes(w warnings) {
 func (c *Config) warnFanout(w warnings) {
 	if f := c.Fanout; f.Workers > f.Slots {
 		w.add(fmt.Sprintf("workers (%d) is above slots (%d): a fire starts no more than there are slots", f.Workers, f.Slots),
-			tomlfile.Dotted("host", c.Host.Name, "workers"), tomlfile.Dotted("host", c.Host.Name, "slots"), "fanout.workers", "fanout.slots")
+			dotted("host", c.Host.Name, "workers"), dotted("host", c.Host.Name, "slots"), "fanout.workers", "fanout.slots")
 	}
 	if len(c.Fanout.Allow) == 0 {
 		w.add("no category is allowed: a fire starts nothing", "fanout.allow")
@@ -83,7 +82,7 @@ func (c *Config) warnShares(w warnings) {
 	const rounding = 1e-9 // decimal fractions such as 0.7 + 0.2 + 0.1 are not 1 to the last bit
 	sum, last, without := 0.0, "", 0
 	for _, name := range c.CategoryNames() {
-		key := tomlfile.Dotted("category", string(name), "share")
+		key := dotted("category", string(name), "share")
 		if !w.Has(key) {
 			without++
 			continue
@@ -106,7 +105,7 @@ func (c *Config) warnShares(w warnings) {
 
 func (c *Config) warnCategory(w warnings, name fleet.Category) {
 	c.warnLabels(w, name)
-	key, category := tomlfile.Dotted("category", string(name)), c.Categories[name]
+	key, category := dotted("category", string(name)), c.Categories[name]
 	if category.SelfDirected && category.Prompt == "" {
 		w.add("without a prompt its sessions have nothing to go by", key+".self_directed")
 	}
@@ -114,13 +113,13 @@ func (c *Config) warnCategory(w warnings, name fleet.Category) {
 		w.add("ttl is not longer than timeout: the task of a session that loses its supervisor is given to another machine while it works",
 			key+".ttl", key+".timeout")
 	}
-	if limit := tomlfile.Dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.Has(limit) {
+	if limit := dotted("category", string(name), "wip", "limit"); len(category.WIP.Command) == 0 && w.Has(limit) {
 		w.add("without a command nothing counts the results that wait, and there is no limit", limit)
 	}
 }
 
 // warnings are faults of the file that are none.
-type warnings struct{ *tomlfile.File }
+type warnings struct{ *file }
 
 // add warns at the first of the keys that is in the file, or else at its beginning.
 func (w warnings) add(text string, keys ...string) {

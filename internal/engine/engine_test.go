@@ -77,7 +77,7 @@ func newBench(t *testing.T, categories string) *bench {
 		c.Agents[name] = a
 	}
 	if b.db, err = sqlite.Open(t.Context(), sqlite.Options{
-		Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock, Settings: c.Selector.Settings,
+		Dir: c.State, Fleet: c.Fleet, Workspace: c.Workspace, Now: b.clock, Settings: c.Selector.Settings(),
 	}); err != nil {
 		t.Fatal(err)
 	}

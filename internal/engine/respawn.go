@@ -38,7 +38,7 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	}
 	v.Full, v.Pool = full, c.Pool
 	arm := v.Snapshot.Arms[w.run.Category]
-	_, surplus := arm.Settled(w.Config.Selector.Settings)
+	_, surplus := arm.Settled(w.Config.Selector.Settings())
 	out, _ := w.admit(v, false) // apart from the rest that it takes first
 	follows, reason := plan.Respawn(plan.Chain{
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,

@@ -25,7 +25,7 @@ const (
 // beginning of all time.
 func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report, error) {
 	o := report.Options{
-		From: since, To: e.Now(), Settings: e.Config.Selector.Settings, Beliefs: map[fleet.Category]bandit.Beta{},
+		From: since, To: e.Now(), Settings: e.Config.Selector.Settings(), Beliefs: map[fleet.Category]bandit.Beta{},
 	}
 	r, err := e.pastOf(ctx, &o)
 	if err != nil || e.Store == nil {

@@ -239,7 +239,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
 		list = append(list, Closure{Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
-		if reason := e.Config.Fanout.Limits.Refuse(e.Machine()); reason != "" {
+		if reason := e.Config.Fanout.Limits().Refuse(e.Machine()); reason != "" {
 			list = append(list, Closure{Reason: reason})
 		}
 	}
@@ -340,7 +340,7 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 		arm := s.Coming(name, e.Here.Host)
 		arms[i] = &arm
 	}
-	settings := e.Config.Selector.Settings
+	settings := e.Config.Selector.Settings()
 	pool := settings.Prior(arms)
 	for i, name := range names {
 		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
@@ -355,7 +355,7 @@ func (e *Explainer) Audit(ctx context.Context, since time.Time) (report.Audit, e
 	if err != nil {
 		return report.Audit{}, err
 	}
-	return report.NewAudit(r, e.Config.Selector.Settings), nil
+	return report.NewAudit(r, e.Config.Selector.Settings()), nil
 }
 
 // Discrepancies are the figures of the store that do not add up by the record. It reads all of

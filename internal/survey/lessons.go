@@ -94,7 +94,7 @@ func (f *Fleet) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, n
 	var all []bandit.Trial
 	trials = map[lessonKey][]bandit.Trial{}
 	for _, l := range s.Lessons { // ordered, as a sum's last bit is
-		t := f.Config.Selector.Settings.Faded(l.Trial, s.Coming(l.Category, f.Here.Host).Round)
+		t := f.Config.Selector.Settings().Faded(l.Trial, s.Coming(l.Category, f.Here.Host).Round)
 		all = append(all, t)
 		key := lessonKey{l.ID, l.Version}
 		trials[key] = append(trials[key], t)

@@ -209,14 +209,14 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 // Input is what the ranking depends on.
 func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
-		Settings: f.Config.Selector.Settings, Fire: v.Snapshot.NextFire, At: s.At,
+		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
 		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed,
 	}
 	if v.Pool != config.DefaultPool {
 		in.FirePool = v.Pool
 	}
 	if f.Machine != nil {
-		in.Closed = f.Config.Fanout.Limits.Refuse(f.Machine())
+		in.Closed = f.Config.Fanout.Limits().Refuse(f.Machine())
 	}
 	in.Candidates, in.Blocked = s.Assess()
 	if seed == nil {

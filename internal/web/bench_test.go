@@ -111,7 +111,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 
 func (b *bench) storeOptions() sqlite.Options {
 	return sqlite.Options{
-		Dir: b.config.State, Fleet: b.config.Fleet, Workspace: b.config.Workspace, Now: b.pageClock, Settings: b.config.Selector.Settings,
+		Dir: b.config.State, Fleet: b.config.Fleet, Workspace: b.config.Workspace, Now: b.pageClock, Settings: b.config.Selector.Settings(),
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/tomlfile"
 )
 
 // Init is stint/init@1.
@@ -88,8 +87,8 @@ type Problem struct {
 }
 
 // NewConfigCheck is what was found of a configuration, as JSON.
-func NewConfigCheck(path string, warnings []tomlfile.Problem) ConfigCheck {
-	return ConfigCheck{"stint/config-check@1", path, each(warnings, func(p tomlfile.Problem) Problem { return Problem{p.Pos, p.Text} })}
+func NewConfigCheck(path string, warnings []config.Problem) ConfigCheck {
+	return ConfigCheck{"stint/config-check@1", path, each(warnings, func(p config.Problem) Problem { return Problem{p.Pos, p.Text} })}
 }
 
 // Config is stint/config@1.
@@ -127,5 +126,5 @@ func NewConfigTrust(path string) ConfigTrust {
 
 // NewConfig is a configuration as JSON.
 func NewConfig(c *config.Config) Config {
-	return Config{"stint/config@1", c.Path, each(c.Values(), func(v tomlfile.Value) Value { return Value(v) })}
+	return Config{"stint/config@1", c.Path, each(c.Values(), func(v config.Value) Value { return Value(v) })}
 }

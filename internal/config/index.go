@@ -1,4 +1,4 @@
-package tomlfile
+package config
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 )
 
 // index finds out where things stand in the data, which must be TOML without faults.
-func (f *File) index() {
+func (f *file) index() {
 	f.at = map[string]int{}
 	var parser unstable.Parser
 	parser.Reset(f.data)
@@ -34,7 +34,7 @@ type place struct {
 const maxDepth = 5
 
 // mark records each part of a key below at, and returns the place of the whole.
-func (f *File) mark(at place, key unstable.Iterator) place {
+func (f *file) mark(at place, key unstable.Iterator) place {
 	for key.Next() {
 		part := key.Node()
 		f.noteNUL(part)
@@ -48,11 +48,11 @@ func (f *File) mark(at place, key unstable.Iterator) place {
 	return at
 }
 
-func (f *File) pair(at place, node *unstable.Node) {
+func (f *file) pair(at place, node *unstable.Node) {
 	f.value(f.mark(at, node.Key()), node.Value())
 }
 
-func (f *File) value(at place, node *unstable.Node) {
+func (f *file) value(at place, node *unstable.Node) {
 	switch {
 	case node.Kind == unstable.String:
 		f.noteNUL(node)
@@ -65,7 +65,7 @@ func (f *File) value(at place, node *unstable.Node) {
 	}
 }
 
-func (f *File) elements(at place, array *unstable.Node) {
+func (f *file) elements(at place, array *unstable.Node) {
 	i := 0
 	for items := array.Children(); items.Next(); i++ {
 		item := place{depth: at.depth + 1}
@@ -78,7 +78,7 @@ func (f *File) elements(at place, array *unstable.Node) {
 }
 
 // note records where key first stands.
-func (f *File) note(key string, node *unstable.Node) {
+func (f *file) note(key string, node *unstable.Node) {
 	if !f.Has(key) {
 		f.at[key] = int(node.Raw.Offset)
 	}
@@ -86,7 +86,7 @@ func (f *File) note(key string, node *unstable.Node) {
 
 // noteElement takes the list's own place for an element that is a list, to which
 // the parser gives none.
-func (f *File) noteElement(list, key string, node *unstable.Node) {
+func (f *file) noteElement(list, key string, node *unstable.Node) {
 	if node.Kind == unstable.Array {
 		f.at[key] = f.at[list]
 		return
@@ -94,7 +94,7 @@ func (f *File) noteElement(list, key string, node *unstable.Node) {
 	f.note(key, node)
 }
 
-func (f *File) noteNUL(node *unstable.Node) {
+func (f *file) noteNUL(node *unstable.Node) {
 	if bytes.IndexByte(node.Data, 0) >= 0 {
 		f.nuls = append(f.nuls, int(node.Raw.Offset))
 	}
@@ -111,8 +111,8 @@ func under(key, part string) string {
 	return key + "." + part
 }
 
-// Dotted is the dotted key of a path of names.
-func Dotted(parts ...string) string {
+// dotted is the dotted key of a path of names.
+func dotted(parts ...string) string {
 	key := ""
 	for _, part := range parts {
 		key = under(key, part)

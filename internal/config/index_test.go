@@ -1,7 +1,6 @@
-package tomlfile
+package config
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 
 	"stint/internal/testkit/must"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // everyNode has every kind of node that TOML has, and keys in every spelling.
 const everyNode = `# a comment
@@ -64,18 +61,14 @@ func TestParserKeepsItsPromises(t *testing.T) {
 		show("", node)
 	}
 	must.Do(t, parser.Error())
-	path := filepath.Join("testdata", "nodes.txt")
-	if *update {
-		must.Do(t, os.WriteFile(path, []byte(got.String()), 0o644))
-	}
-	want := must.Get(os.ReadFile(path))(t)
-	must.Equal(t, "go-toml/unstable is not what index.go relies on; read index.go, then: go test ./internal/tomlfile -update", got.String(), string(want))
+	want := must.Get(os.ReadFile(filepath.Join("testdata", "nodes.txt")))(t)
+	must.Equal(t, "go-toml/unstable is not what index.go relies on", got.String(), string(want))
 }
 
 // TestIndex has the place of every key and element, and of every NUL.
 func TestIndex(t *testing.T) {
 	t.Parallel()
-	f := must.Get(Parse("/f.toml", []byte(everyNode), Kind{}))(t)
+	f := must.Get(newFile("/f.toml", []byte(everyNode)))(t)
 	var got []string
 	for key, offset := range f.at {
 		line, column := f.line(offset)

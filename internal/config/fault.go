@@ -1,7 +1,8 @@
-package tomlfile
+package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,8 +16,8 @@ type usageError struct{ err error }
 func (u usageError) Error() string   { return u.err.Error() }
 func (u usageError) Unwrap() []error { return []error{fleet.ErrUsage, u.err} }
 
-// Usagef is a [fleet.ErrUsage] with a hint.
-func Usagef(hint, format string, args ...any) error {
+// usagef is a [fleet.ErrUsage] with a hint.
+func usagef(hint, format string, args ...any) error {
 	return fleet.WithHint(usageError{fmt.Errorf(format, args...)}, hint)
 }
 
@@ -26,32 +27,40 @@ type fault struct {
 	err    error
 }
 
-func (f *File) fault(offset int, err error) { f.faults = append(f.faults, fault{offset, err}) }
+func (f *file) fault(offset int, err error) { f.faults = append(f.faults, fault{offset, err}) }
 
 // Report adds a fault at a dotted key. A hint that err has already is preferred: the code
 // that gave it knows more.
-func (f *File) Report(key string, err error, hint string) { f.reportAt(f.at[key], key, err, hint) }
+func (f *file) Report(key string, err error, hint string) { f.reportAt(f.at[key], key, err, hint) }
 
-func (f *File) reportAt(offset int, key string, err error, hint string) {
+func (f *file) reportAt(offset int, key string, err error, hint string) {
 	if own := fleet.Hint(err); own != "" {
 		hint = own
 	}
 	f.fault(offset, fleet.WithHint(fmt.Errorf("%s: %w", key, err), hint))
 }
 
-func (f *File) sort() {
+// missing reports, at its table, a key that the table must have. A table with a fault of its own is not looked into.
+func (f *file) missing(table, key, hint string) {
+	offset := f.at[table]
+	if table == "" || !slices.ContainsFunc(f.faults, func(before fault) bool { return before.offset == offset }) {
+		f.reportAt(offset, key, errors.New("missing"), hint)
+	}
+}
+
+func (f *file) sort() {
 	slices.SortStableFunc(f.faults, func(a, b fault) int { return cmp.Compare(a.offset, b.offset) })
 }
 
 // Err is nil without faults. With one, its hint is the error's; with several, each of the
 // first twenty has a line with its own, as an error has room for one only.
-func (f *File) Err() error {
+func (f *file) Err() error {
 	f.sort()
 	switch len(f.faults) {
 	case 0:
 		return nil
 	case 1:
-		return Usagef(fleet.Hint(f.faults[0].err), "%s: %w", f.position(f.faults[0].offset), f.faults[0].err)
+		return usagef(fleet.Hint(f.faults[0].err), "%s: %w", f.position(f.faults[0].offset), f.faults[0].err)
 	}
 	const enough = 20 // lines, or the first are off the screen
 	var lines []string
@@ -62,7 +71,7 @@ func (f *File) Err() error {
 		}
 		lines = append(lines, fmt.Sprintf("%s: %v (%s)", f.position(fault.offset), fault.err, fleet.Hint(fault.err)))
 	}
-	return Usagef(fmt.Sprintf("correct these %d places, then: %s", len(f.faults), f.kind.Again),
+	return usagef(fmt.Sprintf("correct these %d places, then: %s", len(f.faults), "stint config check"),
 		"%s", strings.Join(lines, "\n"))
 }
 
@@ -70,7 +79,7 @@ func (f *File) Err() error {
 type Problem struct{ Pos, Text string }
 
 // Problems are the faults where they only warn, in the order of the file.
-func (f *File) Problems() (list []Problem) {
+func (f *file) Problems() (list []Problem) {
 	f.sort()
 	for _, fault := range f.faults {
 		list = append(list, Problem{f.position(fault.offset), fault.err.Error()})
@@ -79,19 +88,19 @@ func (f *File) Problems() (list []Problem) {
 }
 
 // Unread is the file without what was found in it.
-func (f *File) Unread() *File {
+func (f *file) Unread() *file {
 	unread := *f
 	unread.faults = nil
 	return &unread
 }
 
-// Wanted says what a value should have been.
-func Wanted(want string, got any) error {
-	return fmt.Errorf("want %s, not %s", want, Describe(got))
+// wanted says what a value should have been.
+func wanted(want string, got any) error {
+	return fmt.Errorf("want %s, not %s", want, describe(got))
 }
 
-// Describe shows a decoded value within an error: a scalar as it was written.
-func Describe(value any) string {
+// describe shows a decoded value within an error: a scalar as it was written.
+func describe(value any) string {
 	const enough = 40 // characters show which string is meant
 	switch v := value.(type) {
 	case string:
@@ -109,8 +118,8 @@ func Describe(value any) string {
 	return "a date or time"
 }
 
-// Meant is the hint for a word that is none of known.
-func Meant[T ~string](word string, known []T) string {
+// meant is the hint for a word that is none of known.
+func meant[T ~string](word string, known []T) string {
 	words := texts(known)
 	if near := fleet.Nearest(word, words); near != "" {
 		return fmt.Sprintf("did you mean %s?", near)

@@ -1,0 +1,196 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/transcript"
+)
+
+// form is what a string must be.
+type form struct {
+	parse   func(string) (string, error) // nil: it may be anything
+	example string                       // to write in place of a refused one
+	pattern string                       // for editors
+	words   []string                     // likewise: it is one of them
+}
+
+func (f form) parsed(s string) (string, error) {
+	if f.parse == nil {
+		return s, nil
+	}
+	return f.parse(s)
+}
+
+func (f form) schema() Schema {
+	s := Schema{"type": "string"}
+	if f.pattern != "" {
+		s["pattern"] = f.pattern
+	}
+	if f.words != nil {
+		s["enum"] = f.words
+	}
+	return s
+}
+
+// forms are those that tags name.
+var forms = map[string]form{
+	"fleet":    {checked(func(s string) error { _, err := fleet.ParseName(s); return err }), "bob", "^[a-z0-9_]{1,32}$", nil},
+	"category": {checked(checkCategory), "", wordPattern, nil},
+	"pool":     {checked(checkPool), "", wordPattern, nil},
+	"agent":    plainName("an agent's name", "[agent.claude]"),
+	"source":   plainName("a source's name", "[tasks.source.beads]"),
+	"host":     hostWord("a host's name", "rename it, as in [host.gpu-1]"),
+	"label":    hostWord("a label", `write it like "big"`),
+	"hosts":    {checked(checkHostPattern), "", "", nil},
+	"model":    {checked(checkModel), "", `^([^*]+\*?|\*)$`, nil},
+	"absolute": {pathThat("an absolute path", filepath.IsAbs), "/var/lib/stint/bob", "^/", nil},
+	"path":     {pathThat("a path", func(s string) bool { return s != "" }), "", "^([^~]|~[^/])", nil},
+	"file":     {pathThat("", func(string) bool { return true }), "FILE", "^($|[^~]|~[^/])", nil},
+	"variable": {checked(checkVariable), "", variablePattern, nil},
+	"secrets":  {checked(checkSecretFile), "", "", nil},
+	"store":    {nil, "", `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`, nil},
+	"day":      {checked(checkDay), "2026-11-01", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", nil},
+	"glob":     {checked(plain.CheckPattern), "", "", nil},
+	"limit":    {checked(checkLimit), "", "", nil},
+	"preset":   known(PresetNames()),
+	"after":    known(append(texts(fleet.TaskStates()), KeepState)),
+	"field":    {checked(checkFieldPath), "", "", nil},
+	"in task":  fieldName(fleet.TaskFields()),
+	"in file":  fieldName(fileFields()),
+}
+
+func checked(check func(string) error) func(string) (string, error) {
+	return func(s string) (string, error) { return s, check(s) }
+}
+
+// known is one of some words, as a type of its own would have them.
+func known(words []string) form {
+	return form{func(s string) (string, error) { _, err := oneOf(words).parse(s); return s, err }, "", "", words}
+}
+
+const wordPattern = "^[a-z0-9][a-z0-9_-]{0,31}$"
+
+func checkCategory(s string) error {
+	_, err := fleet.ParseCategory(s)
+	return fleet.WithHint(err, "rename it, as in [category.code]")
+}
+
+func checkPool(s string) error {
+	if _, err := fleet.ParseCategory(s); err != nil {
+		return fleet.WithHint(errors.New("a pool's name is 1 to 32 of a-z, 0-9, _ and -, not starting with _ or -"),
+			"rename it, as in [pool.monitoring]")
+	}
+	return nil
+}
+
+// plainName is a name for units and files; what says whose, and example has one.
+func plainName(what, example string) form {
+	return form{checked(func(s string) error {
+		if isBare(s) && len(s) <= 32 && !strings.ContainsAny(s[:1], "_-") {
+			return nil
+		}
+		return fleet.WithHint(fmt.Errorf("%s is 1 to 32 of a-z, A-Z, 0-9, _ and -, not starting with _ or -", what),
+			"rename it, as in "+example)
+	}), "", "^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$", nil}
+}
+
+func hostWord(what, hint string) form {
+	return form{checked(func(s string) error {
+		const letters, marks = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", "._-"
+		if s != "" && len(s) <= 64 && strings.Trim(s, letters+marks) == "" && strings.ContainsAny(s[:1], letters) {
+			return nil
+		}
+		return fleet.WithHint(fmt.Errorf("%s is 1 to 64 of a-z, A-Z, 0-9, ., _ and -, not starting with ., _ or -", what), hint)
+	}), "", "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$", nil}
+}
+
+// checkHostPattern accepts how a category names hosts.
+func checkHostPattern(s string) error {
+	if name, is := strings.CutPrefix(s, labelPrefix); is {
+		_, err := hostWord("a label", `write it like "label:big"`).parse(name)
+		return err
+	}
+	if _, err := path.Match(s, ""); err != nil || s == "" {
+		return fleet.WithHint(errors.New("that is no pattern of hosts' names"), `write it like "gpu-*", or "label:big"`)
+	}
+	return nil
+}
+
+func checkModel(name string) error {
+	if at := strings.IndexByte(name, '*'); name == "" || at >= 0 && at < len(name)-1 {
+		return fleet.WithHint(errors.New(`want the name of a model, or its beginning and a "*"`), `rename it, as in [price."gpt-5*"]`)
+	}
+	return nil
+}
+
+// pathThat accepts a path that fits. [Config.findPaths] resolves a relative one.
+func pathThat(want string, fits func(string) bool) func(string) (string, error) {
+	return func(s string) (string, error) {
+		switch {
+		case s == "~" || strings.HasPrefix(s, "~/"): // its author expects a shell to expand it
+			return "", fleet.WithHint(fmt.Errorf("%s: ~ is not expanded", describe(s)), "write the home folder's own path")
+		case !fits(s):
+			return "", wanted(want, s)
+		case s == "":
+			return "", nil
+		}
+		return filepath.Clean(s), nil
+	}
+}
+
+// variablePattern is for editors. A program would take longer to compile it, at every
+// start, than to read the whole file.
+const variablePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
+
+// checkVariable refuses what is no name in an environment, and what stint sets
+// itself, so that a session can trust it.
+func checkVariable(name string) error {
+	const digits, letters = "0123456789", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	switch {
+	case name == "" || strings.Trim(name, digits+letters) != "" || strings.ContainsAny(name[:1], digits):
+		return fleet.WithHint(fmt.Errorf("%s is no name of a variable", describe(name)),
+			"want letters, digits and _, not starting with a digit")
+	case strings.HasPrefix(name, "STINT_"):
+		return fleet.WithHint(fmt.Errorf("%s: names that start with STINT_ are reserved", describe(name)),
+			"rename or remove it")
+	}
+	return nil
+}
+
+func checkDay(s string) error {
+	if _, err := time.Parse(time.DateOnly, s); err != nil {
+		return wanted(`a day, such as "2026-11-01"`, s)
+	}
+	return nil
+}
+
+func checkLimit(word string) error {
+	_, err := transcript.ParseLimits([]string{word}, nil)
+	return fleet.WithHint(err, "want a regular expression as in https://pkg.go.dev/regexp/syntax")
+}
+
+// checkFieldPath accepts names joined by dots, or nothing.
+func checkFieldPath(path string) error {
+	if path != "" && slices.Contains(strings.Split(path, "."), "") {
+		return fleet.WithHint(fmt.Errorf("%s: an empty name in a path", describe(path)), `write a path such as "labels.name"`)
+	}
+	return nil
+}
+
+// fieldName is the name of one of a task's fields.
+func fieldName(fields []fleet.TaskField) form {
+	return form{checked(func(name string) error {
+		if slices.Contains(fields, fleet.TaskField(name)) {
+			return nil
+		}
+		return fleet.WithHint(errors.New("unknown field"), meant(name, fields))
+	}), "", "", texts(fields)}
+}
