@@ -60,6 +60,7 @@ var forms = map[string]form{
 	"day":      {checked(checkDay), "2026-11-01", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", nil},
 	"glob":     {checked(plain.CheckPattern), "", "", nil},
 	"limit":    {checked(checkLimit), "", "", nil},
+	"event":    {nil, "", "", texts(fleet.Events())},
 	"preset":   known(PresetNames()),
 	"after":    known(append(texts(fleet.TaskStates()), KeepState)),
 	"field":    {checked(checkFieldPath), "", "", nil},

@@ -16,8 +16,8 @@ type WIP struct {
 
 // Notice says who is notified of troubles that the fleet cannot solve by itself.
 type Notice struct {
-	Command []string      `toml:"command" form:"command"`           // gets a notice on its input; empty: none
-	Events  []fleet.Event `toml:"events" known:"event" default:"-"` // that give a notice; by default all
+	Command []string      `toml:"command" form:"command"`                        // gets a notice on its input; empty: none
+	Events  []fleet.Event `toml:"events" form:"event" known:"event" default:"-"` // that give a notice; by default all
 	// The same news is sent no more often: a person who has not acted on it by then may have missed it.
 	Every time.Duration `toml:"every" zero:"any" default:"'1h'"`
 }
