@@ -53,7 +53,7 @@ func rules() map[string]rule {
 		},
 		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/plot":       {house: []string{"internal/markup"}, not: world},
-		"internal/pressure":   {not: world},
+		"internal/pressure":   {house: []string{"internal/plain"}, not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/grade":      {house: []string{"internal/fleet"}, not: world},
 		"internal/report":     {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
@@ -119,7 +119,7 @@ func rules() map[string]rule {
 		},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
 		"internal/config": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/plain", "internal/pressure", "internal/transcript"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/plain", "internal/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},
 			not:     []string{"os/exec"},
 		},

@@ -33,8 +33,6 @@ state = %[2]q
 [fanout]
 workers = 4
 slots = 7
-max_load = 0
-max_memory_pressure = 0
 min_memory = "0"
 [lessons]
 withhold = 0.5

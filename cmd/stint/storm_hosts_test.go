@@ -217,8 +217,6 @@ timeout = "60s"
 cooldown = "0s"
 max_chain = 0
 lanes = %d
-[tasks]
-most_sessions = 0
 `, strings.Join(addresses, ","), filepath.Join(home, "state"), filepath.Join(s.dir, "beats"), s.size.ttl, min(99, s.size.hosts*s.size.workers)) // workers without a lane end as busy
 	path := filepath.Join(home, "stint.toml")
 	must.Do(s, errors.Join(append(errs, os.WriteFile(path, []byte(config), 0o600))...))

@@ -26,9 +26,9 @@ func newReviewAway(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "away",
 		Short: "Say that nobody reviews for a while",
-		Long: `Say that nobody reviews for a while. Until then, or until "stint review away --end", [review]
-away_limit says how much may wait for review, the age and the conflicts of what waits keep no
-work from starting, and no notice says that nobody reviews. Saying it again replaces it.`,
+		Long: `Say that nobody reviews for a while. Until then, or until "stint review away --end", twice as
+much may wait for review as [review] limit says, the age and the conflicts of what waits keep
+no work from starting, and no notice says that nobody reviews. Saying it again replaces it.`,
 		Example: `  stint review away --until 2026-12-28 --reason "holidays"
   stint review away --end`,
 		Args: cobra.NoArgs,

@@ -47,7 +47,7 @@ if the difference is more than half of selector.v (5 sessions by default, at lea
 a healthy fleet gets such a finding in less than one report of a hundred. A category that no
 fire could start is not judged. A task keeps failing if it has 3 failed sessions or more and
 they are most of its sessions. Runs that did nothing are too many above 20 % of 5 or more.
-An open task with more sessions than most_sessions is listed.
+An open task with more than 6 sessions is listed.
 
 MEAN is the mean of the grades of that time. BELIEVED is the interval that holds the mean
 grade with 95 % probability by the belief of the ranking, as in "stint select --explain".

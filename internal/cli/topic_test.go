@@ -57,7 +57,6 @@ func TestRankingTopic(t *testing.T) {
 		fmt.Sprintf("half_life rounds (%v)", s.HalfLife),
 		fmt.Sprintf("less than floor (%v) times", s.Floor),
 		fmt.Sprintf("more than cap (%v) times", s.Cap),
-		fmt.Sprintf("A debt of v sessions (%v)", s.V),
 		fmt.Sprintf("at least respawn (%v)", c.Categories["work"].Respawn),
 	} {
 		if !strings.Contains(text, want) {

@@ -19,7 +19,6 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/pressure"
 	"stint/internal/transcript"
 )
 
@@ -65,15 +64,8 @@ type Fanout struct {
 	// Sessions that run at once at most: two fires' worth, as they outlast the half hour between fires.
 	Slots int              `toml:"slots" default:"6" min:"1"`
 	Allow []fleet.Category `toml:"allow" known:"category" default:"-"` // what a fire may start, sorted by default
-
-	MaxLoad           float64 `toml:"max_load" zero:"none" min:"0.1" max:"1000"`
-	MaxMemoryPressure float64 `toml:"max_memory_pressure" zero:"none" default:"20.0" min:"0.1" max:"100"`
-	MinMemory         int64   `toml:"min_memory" form:"bytes" default:"'1G'"`
-}
-
-// Limits are what the machine must keep to for a fire to start anything.
-func (f Fanout) Limits() pressure.Limits {
-	return pressure.Limits{Load: f.MaxLoad, MemoryPressure: f.MaxMemoryPressure, MemoryAvailable: f.MinMemory}
+	// Memory that must be left for a fire to start anything: one session takes this much with a compiler under it.
+	MinMemory int64 `toml:"min_memory" form:"bytes" default:"'1G'"`
 }
 
 // Command is what holds for each command that stint runs for itself.
@@ -99,10 +91,6 @@ type Tasks struct {
 	Tags map[string]fleet.Category `toml:"tags" known:"category"`
 	// The state of a task after a productive session that set none, or [KeepState]. What was done once is not done again.
 	After string `toml:"after" form:"after" default:"'ready_for_review'"`
-	// A task gains one class of priority for each such time: a low one is urgent after three weeks.
-	RaiseAfter time.Duration `toml:"raise_after" zero:"never" default:"'168h'"`
-	// A task that took more sessions and is still open is reported: a day's work of sessions of 50 minutes. 0: none is.
-	MostSessions int `toml:"most_sessions" default:"8" max:"1000"`
 	// Other places that tasks are in, by name.
 	Sources map[string]TaskSource `toml:"source" names:"source"`
 
@@ -136,7 +124,6 @@ type Lessons struct {
 // Selector says who ranks, and by which constants.
 type Selector struct {
 	Command      []string `toml:"command" form:"command"` // an external selector; empty: the built-in one
-	V            float64  `toml:"v" default:"10.0" min:"0.1" max:"1000"`
 	Floor        float64  `toml:"floor" default:"0.5" max:"1"`
 	Cap          float64  `toml:"cap" zero:"none" default:"1.8" min:"1" max:"1000"`
 	HalfLife     float64  `toml:"half_life" zero:"never" default:"300.0" min:"1" max:"1e6"`
@@ -147,7 +134,7 @@ type Selector struct {
 // Settings are those of the built-in selector.
 func (s Selector) Settings() bandit.Settings {
 	b := bandit.Defaults() // not all of them have a key
-	b.V, b.Floor, b.Cap, b.HalfLife, b.SlowHalfLife, b.Alarm = s.V, s.Floor, s.Cap, s.HalfLife, s.SlowHalfLife, s.Alarm
+	b.Floor, b.Cap, b.HalfLife, b.SlowHalfLife, b.Alarm = s.Floor, s.Cap, s.HalfLife, s.SlowHalfLife, s.Alarm
 	return b
 }
 
@@ -157,8 +144,7 @@ type Review struct {
 	// Results that may wait: a week's work of a person who looks through ten a day; 0: any number.
 	Limit int `toml:"limit" default:"50"`
 	// A result that waited longer is rotten: nobody remembers what it was for.
-	MaxAge    time.Duration `toml:"max_age" zero:"any" default:"'336h'"`
-	AwayLimit int           `toml:"away_limit" default:"-"` // in place of the limit, while the reviewer is away
+	MaxAge time.Duration `toml:"max_age" zero:"any" default:"'336h'"`
 	// By which work lands; by default one that leaves a history that can be read.
 	Method Method `toml:"method" default:"'rebase'"`
 	// Says by its exit status whether work may land as it stands on the target; empty: nothing does.
@@ -302,7 +288,7 @@ func (c Category) GradingTime() (d time.Duration) {
 // their own leave work that somebody has to merge.
 func (c *Config) Room(name fleet.Category) fleet.Room {
 	category := c.Categories[name]
-	return fleet.Room{Takes: category.Worktree && category.Review, Limit: c.Review.Limit, Away: c.Review.AwayLimit}
+	return fleet.Room{Takes: category.Worktree && category.Review, Limit: c.Review.Limit, Away: 2 * c.Review.Limit}
 }
 
 // CategoryNames are the names of the categories, sorted.

@@ -1,10 +1,6 @@
 package config
 
-import (
-	"time"
-
-	"stint/internal/fleet"
-)
+import "stint/internal/fleet"
 
 // WIP bounds the work in progress of a category: results that wait for review.
 type WIP struct {
@@ -18,18 +14,10 @@ type WIP struct {
 type Notice struct {
 	Command []string      `toml:"command" form:"command"`                        // gets a notice on its input; empty: none
 	Events  []fleet.Event `toml:"events" form:"event" known:"event" default:"-"` // that give a notice; by default all
-	// The same news is sent no more often: a person who has not acted on it by then may have missed it.
-	Every time.Duration `toml:"every" zero:"any" default:"'1h'"`
 }
 
 func (c *Config) warnNotice(w warnings) {
-	if len(c.Notice.Command) > 0 {
-		return
-	}
-	for _, key := range []string{"notice.events", "notice.every"} {
-		if c.file.Has(key) {
-			w.add("without a command no notice is sent", key)
-			return
-		}
+	if len(c.Notice.Command) == 0 && c.file.Has("notice.events") {
+		w.add("without a command no notice is sent", "notice.events")
 	}
 }

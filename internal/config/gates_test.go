@@ -9,7 +9,6 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/pressure"
 	"stint/internal/testkit/must"
 )
 
@@ -18,13 +17,10 @@ const gates = least + `[category.code.wip]
 command = ["gh", "pr", "list", "$HOME"]
 limit = 2
 [fanout]
-max_load = 1
-max_memory_pressure = 5.5
 min_memory = "512M"
 [notice]
 command = ["tell", "me"]
 events = ["quota", "failed"]
-every = "0s"
 [commands]
 timeout = "3s"
 pass_environment = ["PATH", "GH_TOKEN"]
@@ -33,7 +29,7 @@ pass_environment = ["PATH", "GH_TOKEN"]
 func TestGates(t *testing.T) {
 	t.Parallel()
 	c := load(t, gates)
-	must.Equal(t, "limits", c.Fanout.Limits(), pressure.Limits{Load: 1, MemoryPressure: 5.5, MemoryAvailable: 512 << 20})
+	must.Equal(t, "memory", c.Fanout.MinMemory, int64(512<<20))
 	wip := config.WIP{
 		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2,
 	}
@@ -49,7 +45,7 @@ func TestGates(t *testing.T) {
 // noNotice and noWIP are what a file that says nothing of them means.
 func noNotice() config.Notice {
 	return config.Notice{
-		Events: fleet.Events(), Every: time.Hour,
+		Events: fleet.Events(),
 	}
 }
 
@@ -60,7 +56,7 @@ func noWIP() config.WIP {
 func TestGatesDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, least)
-	must.Equal(t, "limits", c.Fanout.Limits(), pressure.Defaults())
+	must.Equal(t, "memory", c.Fanout.MinMemory, int64(1<<30))
 	must.Equal(t, "work in progress", c.Categories["code"].WIP, noWIP())
 	must.Equal(t, "notice", c.Notice, noNotice())
 }
@@ -69,7 +65,7 @@ func TestGatesAreTheWholeConfig(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"all": gates,
-		"off": least + "[fanout]\nmax_load = 0\nmax_memory_pressure = 0.0\nmin_memory = 0\n[notice]\nevents = []\n",
+		"off": least + "[fanout]\nmin_memory = 0\n[notice]\nevents = []\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,8 +96,6 @@ func TestLoadRefusesGates(t *testing.T) {
 	const amountWant = `7:1: fanout.min_memory: want an amount such as "1G" or "512M", not `
 	const amountHint = `write min_memory = "1G"`
 	refuses(t, []unfit{
-		{"load", least + "[fanout]\nmax_load = -1", "7:1: fanout.max_load: want a number from 0.1 to 1000, not -1; or 0 for none", "write max_load = 0.0"},
-		{"pressure", least + "[fanout]\nmax_memory_pressure = 101", "7:1: fanout.max_memory_pressure: want a number from 0.1 to 100, not 101; or 0 for none", "write max_memory_pressure = 100.0"},
 		{"negative memory", least + "[fanout]\nmin_memory = -1", amountWant + "-1", amountHint},
 		{"share of memory", least + "[fanout]\nmin_memory = \"10%\"", amountWant + `"10%"`, amountHint},
 		{"unit alone", least + "[fanout]\nmin_memory = \"G\"", amountWant + `"G"`, amountHint},
@@ -120,9 +114,9 @@ func TestLoadRefusesGates(t *testing.T) {
 func TestGateWarnings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		gates:                              "",
-		least + "[notice]\nevery = \"2h\"": "notice.every: without a command no notice is sent",
-		least + "wip.limit = 3":            "category.code.wip.limit: without a command nothing counts the results that wait, and there is no limit",
+		gates:                                   "",
+		least + "[notice]\nevents = [\"held\"]": "notice.events: without a command no notice is sent",
+		least + "wip.limit = 3":                 "category.code.wip.limit: without a command nothing counts the results that wait, and there is no limit",
 	} {
 		got := ""
 		for _, p := range load(t, text).Warnings() {

@@ -174,7 +174,7 @@ func TestLoadRefusesHosts(t *testing.T) {
 	const section, name = least + "[host.far]\n", "1 to 64 of a-z, A-Z, 0-9, ., _ and -, not starting with ., _ or -"
 	refuses(t, []unfit{ // though it is another host's section
 		{"unknown key", section + "worker = 1", "7:1: host.far.worker: unknown key", "did you mean workers?"},
-		{"key of another table", section + "max_load = 1", "7:1: host.far.max_load: unknown key", "want one of: agents, labels, pools, slots, state, workers"},
+		{"key of another table", section + "min_memory = 1", "7:1: host.far.min_memory: unknown key", "want one of: agents, labels, pools, slots, state, workers"},
 		{"no worker", section + "workers = 0", "7:1: host.far.workers: want a whole number of 1 or more, not 0", "write workers = 1"},
 		{"relative state", section + `state = "s"`, `7:1: host.far.state: want an absolute path, not "s"`, `write state = "/var/lib/stint/bob"`},
 		{"unknown pool", section + "pools = [\"night\"]\n[pool.nigh]", `7:10: host.far.pools[0]: there is no pool "night"`, "did you mean nigh?"},

@@ -56,7 +56,7 @@ func replaced(key string) string {
 	if len(parts) == 4 && parts[0] == "tasks" {
 		parts[2] = "NAME"
 	}
-	const timeout, variables = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`
+	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
 	return map[string]string{
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
 		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
@@ -64,10 +64,13 @@ func replaced(key string) string {
 		"category.NAME.grader_timeout": "write check_timeout: it holds for both",
 		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
-		"worktrees":              `write worktrees = "7d" under [keep]`,
-		"runs":                   `write files = "30d" under [keep]`,
-		"record":                 `write record = "400d" under [keep]`,
-		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
+		"selector.v": constant, "notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
+		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
+		"fanout.max_memory_pressure": constant,
+		"worktrees":                  `write worktrees = "7d" under [keep]`,
+		"runs":                       `write files = "30d" under [keep]`,
+		"record":                     `write record = "400d" under [keep]`,
+		"category.NAME.parallel":     "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
 	}[strings.Join(parts, ".")]
 }
 
@@ -191,9 +194,6 @@ func (c *Config) fillCategories(o Options) {
 	}
 	if !c.file.Has("tasks.default_category") {
 		c.Tasks.DefaultCategory = c.firstCategory()
-	}
-	if !c.file.Has("review.away_limit") {
-		c.Review.AwayLimit = 2 * c.Review.Limit
 	}
 	if !c.file.Has("notice.events") {
 		c.Notice.Events = fleet.Events()

@@ -71,18 +71,18 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		State:     "/var/lib/stint/bob",
 		StoreText: "sqlite",
 		Store:     config.Store{Kind: config.SQLite},
-		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}, MaxMemoryPressure: 20, MinMemory: 1 << 30},
+		Fanout:    config.Fanout{Workers: 3, Slots: 6, Allow: []fleet.Category{"code"}, MinMemory: 1 << 30},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, MaxRounds: 3,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
-		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8},
+		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review"},
 		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
-		Selector: config.Selector{V: 10, Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
+		Selector: config.Selector{Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
 			Box:             fleet.BoxWorkspace,
@@ -122,7 +122,6 @@ pass_environment = ["PATH"]
 
 [selector]
 command = ["rank", "--fast"]
-v = 5
 floor = 0.25
 cap = 0
 half_life = 100
@@ -194,11 +193,11 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Path: got.Path, Fleet: "bob", StoreText: "sqlite", Store: config.Store{Kind: config.SQLite},
 		Workspace: filepath.Join(folder, "work"),
 		State:     "/var/bob",
-		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}, MaxMemoryPressure: 20, MinMemory: 1 << 30},
+		Fanout:    config.Fanout{Workers: 2, Slots: 2, Allow: []fleet.Category{"cleanup", "code"}, MinMemory: 1 << 30},
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, AwayLimit: 100, MaxRounds: 3,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
@@ -206,14 +205,14 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
 			Tags:  map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
-			After: "ready_for_review", RaiseAfter: 168 * time.Hour, MostSessions: 8,
+			After: "ready_for_review",
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},
 		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10, AsOf: "2026-11-01"}},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"},
-			V:       5, Floor: 0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
+			Floor:   0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
 		},
 		Agents: map[string]config.Agent{
 			"claude": {
@@ -383,7 +382,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"plural", least + "[categories.x]\n", "6:2: categories: unknown key", "did you mean category?"},
 		{"foreign table", least + "[x]\ny = 1\n", "6:2: x: unknown key", "want one of: agent, budget, category, commands, credentials, fanout, fleet, host, keep, lessons, notice, pool, price, review, selector, state, store, tasks, workspace"},
 		{"dotted", "fanout.wrkers = 1\n" + least, "1:8: fanout.wrkers: unknown key", "did you mean workers?"},
-		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, max_load, max_memory_pressure, min_memory, slots, workers"},
+		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
 		{"in the wrong table", least + "workers = 1\n", "6:1: category.code.workers: unknown key", categoryKeys},
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},
@@ -423,6 +422,7 @@ func TestLoadRefusesTypes(t *testing.T) {
 		{"fraction for a whole", least + `lanes = 1.5`, `6:1: category.code.lanes: want a whole number from 1 to 99, not 1.5`, "write lanes = 1"},
 		{"a table of before", least + "[runs]\nkeep = 0", "6:2: runs: unknown key", `write files = "30d" under [keep]`},
 		{"a key of before", least + `parallel = false`, "6:1: category.code.parallel: unknown key", "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]"},
+		{"a constant by now", least + "[selector]\nv = 5", "7:1: selector.v: unknown key", "remove it: it is a constant now"},
 		{"string for a switch", least + `sync = "no"`, `6:1: category.code.sync: want true or false, not "no"`, "write sync = false"},
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},
 		{"date for a duration", least + `ttl = 2026-01-01`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not a date or time`, `write ttl = "1h"`},
@@ -502,7 +502,6 @@ func TestLoadRefusesValues(t *testing.T) {
 			`3:3: store: a password in this file can be read by every session`, `write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, or with passfile=credential:NAME a unit's LoadCredential=; a client certificate needs none`,
 		},
 		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file", not "tty"`, `write prompt = "stdin"`},
-		{"no debt at all", least + "[selector]\nv = 0", `7:1: selector.v: want a number from 0.1 to 1000, not 0`, `write v = 0.1`},
 		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 1.0`},
 		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
 		{"half-life", least + "[selector]\nhalf_life = nan", `7:1: selector.half_life: want a number from 1 to 1e+06, not nan; or 0 for none`, `write half_life = 300.0`},

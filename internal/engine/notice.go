@@ -34,8 +34,8 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
 		return
 	}
-	every := e.Config.Notice.Every
-	switch n.Event { //nolint:exhaustive // the others are news whenever they are
+	every := time.Hour // a person who has not acted on it by then may have missed it
+	switch n.Event {   //nolint:exhaustive // the others are news whenever they are
 	case fleet.EventHeld, fleet.EventWentBack:
 		every = forever // it stays news for no longer than until it was sent
 	case fleet.EventReviewSilent:

@@ -181,10 +181,12 @@ func (m TaskMemory) Emptied() string {
 	return text
 }
 
-// Endless says so of a task that has taken more than most sessions and is still to be worked
-// on; 0 is any number.
-func (t *Task) Endless(most int) string {
-	if t.Memory == nil || most == 0 || t.Memory.Taken <= most || !t.State.Workable() {
+// manySessions on one task are most of a day's work.
+const manySessions = 6
+
+// Endless says so of a task that took more than [manySessions] and is still to be worked on; empty: it did not.
+func (t *Task) Endless() string {
+	if t.Memory == nil || t.Memory.Taken <= manySessions || !t.State.Workable() {
 		return ""
 	}
 	return fmt.Sprintf("%d sessions have worked on it, and it is still %s", t.Memory.Taken, t.State)

@@ -46,7 +46,7 @@ func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report,
 	if err != nil {
 		return report.Report{}, err
 	}
-	o.Tasks, o.Most = v.Tasks, e.Config.Tasks.MostSessions
+	o.Tasks = v.Tasks
 	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: mostDrawn})
 	if err != nil {
 		return report.Report{}, err

@@ -239,7 +239,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
 		list = append(list, Closure{Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
-		if reason := e.Config.Fanout.Limits().Refuse(e.Machine()); reason != "" {
+		if reason := e.Machine().Refuse(e.Config.Fanout.MinMemory); reason != "" {
 			list = append(list, Closure{Reason: reason})
 		}
 	}

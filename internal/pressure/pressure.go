@@ -1,4 +1,4 @@
-// Package pressure reads how loaded the machine is, and says whether that is reason to start
+// Package pressure reads how short of memory the machine is, and says whether that is reason to start
 // nothing. Each session looks small to the fire that starts it; together they have had a
 // service manager killed for memory.
 //
@@ -11,17 +11,17 @@
 package pressure
 
 import (
-	"bufio"
-	"bytes"
+	"fmt"
 	"io/fs"
 	"math"
 	"strconv"
 	"strings"
+
+	"stint/internal/plain"
 )
 
 // Reading is what the machine says of itself at one moment. A nil figure is unknown.
 type Reading struct {
-	Load            *float64 // average over a minute, for each processor
 	MemoryPressure  *float64 // percent of the last ten seconds in which at least one task waited for memory
 	MemoryAvailable *int64   // bytes
 	MemoryTotal     *int64
@@ -31,7 +31,6 @@ type Reading struct {
 func Read(proc fs.FS) Reading {
 	memory := memoryInfo(proc)
 	return Reading{
-		Load:            load(proc),
 		MemoryPressure:  memoryPressure(proc),
 		MemoryAvailable: memory["MemAvailable"],
 		MemoryTotal:     memory["MemTotal"],
@@ -54,41 +53,6 @@ func memoryPressure(proc fs.FS) *float64 {
 		}
 	}
 	return nil
-}
-
-func load(proc fs.FS) *float64 {
-	text, err := fs.ReadFile(proc, "loadavg")
-	processors := processors(proc)
-	if err != nil || processors == 0 {
-		return nil
-	}
-	first, _, _ := strings.Cut(string(text), " ")
-	sum, ok := figure(first)
-	if !ok {
-		return nil
-	}
-	each := sum / float64(processors)
-	return &each
-}
-
-// processors counts those of the machine that are on. Those that this process may use
-// can be fewer, but the load is everybody's.
-func processors(proc fs.FS) (count int) {
-	text, err := fs.ReadFile(proc, "stat")
-	if err != nil {
-		return 0
-	}
-	lines := bufio.NewScanner(bytes.NewReader(text))
-	for lines.Scan() {
-		number, ok := strings.CutPrefix(lines.Text(), "cpu")
-		if !ok {
-			break // The lines of the processors come first; one of those after them can be very long.
-		}
-		if number != "" && number[0] != ' ' {
-			count++
-		}
-	}
-	return count
 }
 
 // memoryInfo is the machine's memory in bytes, by the kernel's names.
@@ -115,4 +79,29 @@ func memoryInfo(proc fs.FS) map[string]*int64 {
 func figure(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(s, 64)
 	return f, err == nil && f >= 0 && !math.IsInf(f, 1)
+}
+
+// maxStall is the percentage of ten seconds at which the machine takes back memory that is in use. systemd-oomd,
+// which kills at 60 by default, has not yet begun.
+const maxStall = 20
+
+// Refuse says why a fire should start nothing now, or "" when it may: a fire that is refused costs half an hour, one
+// that should have been refused may cost every session. So many bytes must be left; 0: any number.
+func (r Reading) Refuse(left int64) string {
+	switch {
+	case left > 0 && r.MemoryAvailable != nil && *r.MemoryAvailable < left:
+		return fmt.Sprintf("memory: %s available%s, and %s must be left",
+			plain.Bytes(*r.MemoryAvailable), of(r.MemoryTotal), plain.Bytes(left))
+	case r.MemoryPressure != nil && *r.MemoryPressure > maxStall:
+		return fmt.Sprintf("memory pressure: %s %% of the last ten seconds were lost to waiting for it, above the limit of %d %%",
+			strconv.FormatFloat(*r.MemoryPressure, 'f', -1, 64), maxStall)
+	}
+	return ""
+}
+
+func of(total *int64) string {
+	if total == nil {
+		return ""
+	}
+	return " of " + plain.Bytes(*total)
 }

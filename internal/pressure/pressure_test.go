@@ -7,8 +7,6 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"pgregory.net/rapid"
-
 	"stint/internal/pressure"
 	"stint/internal/testkit/must"
 )
@@ -32,7 +30,7 @@ func busy() map[string]string {
 }
 
 // unknown is a reading of which no figure is known.
-const unknown = `{"Load":null,"MemoryPressure":null,"MemoryAvailable":null,"MemoryTotal":null}`
+const unknown = `{"MemoryPressure":null,"MemoryAvailable":null,"MemoryTotal":null}`
 
 // said is a reading as JSON.
 func said(t *testing.T, r pressure.Reading) string {
@@ -48,11 +46,11 @@ func TestRead(t *testing.T) {
 		change map[string]string // a file's text; "-": there is none
 		want   string
 	}{
-		{"all", nil, `{"Load":1.75,"MemoryPressure":1.12,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`},
+		{"all", nil, `{"MemoryPressure":1.12,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`},
 		{
 			"no pressure",
 			map[string]string{"pressure/memory": "-"},
-			`{"Load":1.75,"MemoryPressure":null,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`,
+			`{"MemoryPressure":null,"MemoryAvailable":24708075520,"MemoryTotal":25276514304}`,
 		},
 		{"no processors", map[string]string{"pressure/memory": "\n\n", "stat": "-", "meminfo": "-"}, unknown},
 		{"no load", map[string]string{"pressure/memory": "some avg60=3", "loadavg": "-", "meminfo": ""}, unknown},
@@ -89,7 +87,7 @@ func TestReadOfNothing(t *testing.T) {
 func TestReadOfThisMachine(t *testing.T) {
 	t.Parallel()
 	r := pressure.Read(os.DirFS("/proc"))
-	if r.Load == nil || r.MemoryAvailable == nil || r.MemoryTotal == nil || *r.MemoryAvailable > *r.MemoryTotal {
+	if r.MemoryAvailable == nil || r.MemoryTotal == nil || *r.MemoryAvailable > *r.MemoryTotal {
 		t.Errorf("got %s, want load and memory", said(t, r))
 	}
 }
@@ -109,66 +107,33 @@ func FuzzRead(f *testing.F) {
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
-	limits := pressure.Limits{Load: 1.5, MemoryPressure: 10, MemoryAvailable: 2 << 30}
-	reading := func(load, memory float64, available int64) pressure.Reading {
+	reading := func(memory float64, available int64) pressure.Reading {
 		total := int64(16 << 30)
-		return pressure.Reading{
-			Load: &load, MemoryPressure: &memory, MemoryAvailable: &available, MemoryTotal: &total,
-		}
+		return pressure.Reading{MemoryPressure: &memory, MemoryAvailable: &available, MemoryTotal: &total}
 	}
-	unsized := reading(0, 0, 512)
+	unsized := reading(0, 512)
 	unsized.MemoryTotal = nil
 	for _, test := range []struct {
 		name string
 		r    pressure.Reading
 		want string
 	}{
-		{"at every limit", reading(1.5, 10, 2<<30), ""},
-		{"load", reading(1.51, 0, 8<<30), "load: 1.51 for each processor, above the limit of 1.5"},
-		{"pressure", reading(0, 10.5, 8<<30), "memory pressure: 10.5 % of the last ten seconds were lost to waiting for it, above the limit of 10 %"},
-		{"memory", reading(0, 0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 2.0 GiB must be left"},
-		{"memory first", reading(9, 99, 0), "memory: 0 B available of 16.0 GiB, and 2.0 GiB must be left"},
-		{"pressure before load", reading(9, 99, 8<<30), "memory pressure: 99 % of the last ten seconds were lost to waiting for it, above the limit of 10 %"},
+		{"at every limit", reading(20, 2<<30), ""},
+		{"pressure", reading(20.5, 8<<30), "memory pressure: 20.5 % of the last ten seconds were lost to waiting for it, above the limit of 20 %"},
+		{"memory", reading(0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 2.0 GiB must be left"},
+		{"memory first", reading(99, 0), "memory: 0 B available of 16.0 GiB, and 2.0 GiB must be left"},
 		{"no total", unsized, "memory: 512 B available, and 2.0 GiB must be left"},
 		{"nothing known", pressure.Reading{}, ""},
+		{"a machine at work", pressure.Read(tree(busy())), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := limits.Refuse(test.r); got != test.want {
+			if got := test.r.Refuse(2 << 30); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
-			}
-			if got := (pressure.Limits{}).Refuse(test.r); got != "" {
-				t.Errorf("without limits: got %q, want no refusal", got)
 			}
 		})
 	}
-}
-
-func TestDefaultsSpareAnIdleMachine(t *testing.T) {
-	t.Parallel()
-	if got := pressure.Defaults().Refuse(pressure.Read(tree(busy()))); got != "" {
-		t.Errorf("got %q, want no refusal", got)
+	if got := reading(0, 0).Refuse(0); got != "" {
+		t.Errorf("without a limit: got %q, want no refusal", got)
 	}
-}
-
-// TestRefuseIsMonotone checks that a machine that is worse off is never let through
-// where a better one is not.
-func TestRefuseIsMonotone(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(rt *rapid.T) {
-		limits := pressure.Limits{
-			Load:            rapid.Float64Range(0, 10).Draw(rt, "load limit"),
-			MemoryPressure:  rapid.Float64Range(0, 100).Draw(rt, "pressure limit"),
-			MemoryAvailable: rapid.Int64Range(0, 1<<40).Draw(rt, "memory limit"),
-		}
-		load, stall, memory := rapid.Float64Range(0, 20).Draw(rt, "load"), rapid.Float64Range(0, 100).Draw(rt, "stall"), rapid.Int64Range(0, 1<<41).Draw(rt, "memory")
-		worse := load + rapid.Float64Range(0, 5).Draw(rt, "more load")
-		less := memory - rapid.Int64Range(0, memory).Draw(rt, "less memory")
-		before := pressure.Reading{Load: &load, MemoryPressure: &stall, MemoryAvailable: &memory}
-		more := min(100, stall*1.5)
-		after := pressure.Reading{Load: &worse, MemoryPressure: &more, MemoryAvailable: &less}
-		if limits.Refuse(before) != "" && limits.Refuse(after) == "" {
-			rt.Fatalf("refused %+v, and not what is worse", before)
-		}
-	})
 }

@@ -79,7 +79,7 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		add(FoundChange, r.Category, "%s", r)
 	}
 	for _, t := range p.Tasks {
-		if endless := t.Endless(p.Most); endless != "" {
+		if endless := t.Endless(); endless != "" {
 			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
 		}
 	}

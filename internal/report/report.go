@@ -22,7 +22,6 @@ type Options struct {
 	Fires    []fleet.Fire                   // the latest
 	AllRuns  bool                           // Runs are all that there were in that time
 	Tasks    []fleet.Task                   // as they are now, with what is remembered of them
-	Most     int                            // sessions that may work on a task that stays open; 0: any number
 }
 
 // Report says what a fleet did in a span of time, and what it came to.

@@ -110,7 +110,6 @@ func TestAhead(t *testing.T) {
 		testTask("tried", created(-3), leftOpen), testTask("vain", created(-4), inState(fleet.StateActive), inVain(3, 0)),
 		testTask("overlapping", created(-5)),
 	}, heldBy("alice", "held")...)
-	q.RaiseAfter = 7 * 24 * time.Hour
 	q.Overlaps = map[fleet.TaskID]fleet.Overlap{"overlapping": {Why: "run x changes y"}}
 	want := []Ahead{
 		{"begun", "it is active, this one is todo"},

@@ -96,17 +96,20 @@ func (o order) class(t *fleet.Task) fleet.Priority {
 	return own
 }
 
+// raiseAfter is the wait that makes a low task as urgent as any within three weeks, which people still remember.
+const raiseAfter = 7 * 24 * time.Hour
+
 // aged is a task's own priority with the time that it has waited: it gains a class for each
-// RaiseAfter, so that none waits for ever.
+// [raiseAfter], so that none waits for ever.
 func (q Queue) aged(t *fleet.Task) fleet.Priority {
 	since := t.Created
 	if since.IsZero() {
 		since = t.Modified
 	}
-	if q.RaiseAfter == 0 || since.IsZero() || since.After(q.At) {
+	if since.IsZero() || since.After(q.At) {
 		return t.Priority
 	}
-	return t.Priority.Raised(int(q.At.Sub(since) / q.RaiseAfter))
+	return t.Priority.Raised(int(q.At.Sub(since) / raiseAfter))
 }
 
 // Ahead is a workable task that a session tries before another of its category.

@@ -83,7 +83,7 @@ func waits(seed uint64, load float64, best func(ready []*fleet.Task, o order) *f
 			open = append(open, t)
 		}
 		q := queue(open)
-		q.At, q.RaiseAfter = noon().Add(time.Duration(slot)*queueSlot), 7*24*time.Hour
+		q.At = noon().Add(time.Duration(slot) * queueSlot)
 		g := newGraph(open)
 		ready, _ := q.workable(g)
 		if len(ready) == 0 {

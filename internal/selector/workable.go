@@ -25,9 +25,6 @@ type Queue struct {
 	Tasks []fleet.Task
 	Held  []fleet.Claim // what a take would deny
 	At    time.Time
-	// RaiseAfter is the time of waiting for which a task counts as one class of priority
-	// higher; 0: it never does.
-	RaiseAfter time.Duration
 	// Round is that of a category, by which its tasks rest.
 	Round func(fleet.Category) fleet.Round
 	// Overlaps are the tasks that are to change what other work changes.

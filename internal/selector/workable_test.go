@@ -168,7 +168,7 @@ func TestPickWaits(t *testing.T) {
 // first.
 func TestWorkableOrder(t *testing.T) {
 	t.Parallel()
-	old, recent := noon().AddDate(-1, 0, 0), noon()
+	old, recent := noon().AddDate(0, 0, -6), noon() // within a week, after which the wait counts
 	created := func(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Created = at } }
 	priority := func(p fleet.Priority) func(*fleet.Task) { return func(t *fleet.Task) { t.Priority = p } }
 	want := []fleet.Task{

@@ -148,7 +148,7 @@ func (f *Fleet) free(v View) int {
 
 // Queue is what decides which task a session tries first, of those that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, RaiseAfter: f.Config.Tasks.RaiseAfter, Round: v.Snapshot.Rounds(f.Here.Host)}
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: v.Snapshot.Rounds(f.Here.Host)}
 }
 
 // Situation is what decides who may be ranked.
@@ -216,7 +216,7 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 		in.FirePool = v.Pool
 	}
 	if f.Machine != nil {
-		in.Closed = f.Config.Fanout.Limits().Refuse(f.Machine())
+		in.Closed = f.Machine().Refuse(f.Config.Fanout.MinMemory)
 	}
 	in.Candidates, in.Blocked = s.Assess()
 	if seed == nil {
