@@ -20,7 +20,7 @@ import (
 //	toml      its key
 //	default   its value where the file has none, in TOML. "-": other keys decide. No tag: that of start, or zero
 //	required  the hint for a file without the key
-//	form      what its strings must be, or how its value is written: see scalarOf and forms
+//	form      what its strings must be, or how its value is written: see scalarOf and formOf
 //	known     the names that its strings are among: see decoder.names
 //	names     the form of the keys of a table whose keys are the author's own
 //	min, max  the bounds of a number or a time, and the fewest items of a list. No tag: 0, and none
@@ -142,7 +142,7 @@ func (d *decoder) entries(key string, v reflect.Value, table map[string]any, tag
 	if len(table) == 0 {
 		return true
 	}
-	all, names := reflect.MakeMap(v.Type()), forms[tag.Get("names")]
+	all, names := reflect.MakeMap(v.Type()), formOf(tag.Get("names"))
 	for k, e := range v.Seq2() {
 		all.SetMapIndex(k, e)
 	}

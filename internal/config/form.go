@@ -40,32 +40,59 @@ func (f form) schema() Schema {
 	return s
 }
 
-// forms are those that tags name.
-var forms = map[string]form{
-	"fleet":    {checked(func(s string) error { _, err := fleet.ParseName(s); return err }), "bob", "^[a-z0-9_]{1,32}$", nil},
-	"category": {checked(checkCategory), "", wordPattern, nil},
-	"pool":     {checked(checkPool), "", wordPattern, nil},
-	"agent":    plainName("an agent's name", "[agent.claude]"),
-	"source":   plainName("a source's name", "[tasks.source.beads]"),
-	"host":     hostWord("a host's name", "rename it, as in [host.gpu-1]"),
-	"label":    hostWord("a label", `write it like "big"`),
-	"hosts":    {checked(checkHostPattern), "", "", nil},
-	"model":    {checked(checkModel), "", `^([^*]+\*?|\*)$`, nil},
-	"absolute": {pathThat("an absolute path", filepath.IsAbs), "/var/lib/stint/bob", "^/", nil},
-	"path":     {pathThat("a path", func(s string) bool { return s != "" }), "", "^([^~]|~[^/])", nil},
-	"file":     {pathThat("", func(string) bool { return true }), "FILE", "^($|[^~]|~[^/])", nil},
-	"variable": {checked(checkVariable), "", variablePattern, nil},
-	"secrets":  {checked(checkSecretFile), "", "", nil},
-	"store":    {nil, "", `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`, nil},
-	"day":      {checked(checkDay), "2026-11-01", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", nil},
-	"glob":     {checked(plain.CheckPattern), "", "", nil},
-	"limit":    {checked(checkLimit), "", "", nil},
-	"event":    {nil, "", "", texts(fleet.Events())},
-	"preset":   known(PresetNames()),
-	"after":    known(append(texts(fleet.TaskStates()), KeepState)),
-	"field":    {checked(checkFieldPath), "", "", nil},
-	"in task":  fieldName(fleet.TaskFields()),
-	"in file":  fieldName(fileFields()),
+// formOf is the form that a tag names; without a name, a string may be anything.
+func formOf(name string) form {
+	switch name {
+	case "fleet":
+		return form{checked(func(s string) error { _, err := fleet.ParseName(s); return err }), "bob", "^[a-z0-9_]{1,32}$", nil}
+	case "category":
+		return form{checked(checkCategory), "", wordPattern, nil}
+	case "pool":
+		return form{checked(checkPool), "", wordPattern, nil}
+	case "agent":
+		return plainName("an agent's name", "[agent.claude]")
+	case "source":
+		return plainName("a source's name", "[tasks.source.beads]")
+	case "host":
+		return hostWord("a host's name", "rename it, as in [host.gpu-1]")
+	case "label":
+		return hostWord("a label", `write it like "big"`)
+	case "hosts":
+		return form{checked(checkHostPattern), "", "", nil}
+	case "model":
+		return form{checked(checkModel), "", `^([^*]+\*?|\*)$`, nil}
+	case "absolute":
+		return form{pathThat("an absolute path", filepath.IsAbs), "/var/lib/stint/bob", "^/", nil}
+	case "path":
+		return form{pathThat("a path", func(s string) bool { return s != "" }), "", "^([^~]|~[^/])", nil}
+	case "file":
+		return form{pathThat("", func(string) bool { return true }), "FILE", "^($|[^~]|~[^/])", nil}
+	case "variable":
+		return form{checked(checkVariable), "", variablePattern, nil}
+	case "secrets":
+		return form{checked(checkSecretFile), "", "", nil}
+	case "store":
+		return form{nil, "", `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`, nil}
+	case "day":
+		return form{checked(checkDay), "2026-11-01", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", nil}
+	case "glob":
+		return form{checked(plain.CheckPattern), "", "", nil}
+	case "limit":
+		return form{checked(checkLimit), "", "", nil}
+	case "event":
+		return form{nil, "", "", texts(fleet.Events())}
+	case "preset":
+		return known(PresetNames())
+	case "after":
+		return known(append(texts(fleet.TaskStates()), KeepState))
+	case "field":
+		return form{checked(checkFieldPath), "", "", nil}
+	case "in task":
+		return fieldName(fleet.TaskFields())
+	case "in file":
+		return fieldName(fileFields())
+	}
+	return form{}
 }
 
 func checked(check func(string) error) func(string) (string, error) {

@@ -22,13 +22,21 @@ type scalar struct {
 	schema  func() Schema
 }
 
-// enums are the types of which each value is one of some words.
-var enums = map[reflect.Type][]string{
-	reflect.TypeFor[fleet.BoxProfile]():  {string(fleet.BoxWorkspace), string(fleet.BoxStrict), string(fleet.BoxOpen)},
-	reflect.TypeFor[fleet.PromptMode]():  {string(fleet.PromptStdin), string(fleet.PromptArgument), string(fleet.PromptFile)},
-	reflect.TypeFor[fleet.TaskFormat]():  texts(fleet.TaskFormats()),
-	reflect.TypeFor[transcript.Format](): texts(transcript.Formats()),
-	reflect.TypeFor[Method]():            {string(MethodRebase), string(MethodMerge)},
+// enum are the words of a type of which each value is one of some; nil: it is none.
+func enum(t reflect.Type) []string {
+	switch t {
+	case reflect.TypeFor[fleet.BoxProfile]():
+		return texts([]fleet.BoxProfile{fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxOpen})
+	case reflect.TypeFor[fleet.PromptMode]():
+		return texts([]fleet.PromptMode{fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile})
+	case reflect.TypeFor[fleet.TaskFormat]():
+		return texts(fleet.TaskFormats())
+	case reflect.TypeFor[transcript.Format]():
+		return texts(transcript.Formats())
+	case reflect.TypeFor[Method]():
+		return texts([]Method{MethodRebase, MethodMerge})
+	}
+	return nil
 }
 
 // texts makes strings of words of a type of their own.
@@ -54,14 +62,14 @@ func scalarOf(t reflect.Type, tag reflect.StructTag) scalar {
 		return meaning(fleet.ParseTaskState, append(fleet.TaskStates(), "new", "paused"))
 	case t == reflect.TypeFor[fleet.Priority]():
 		return meaning(fleet.ParsePriority, []fleet.Priority{fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow})
-	case enums[t] != nil:
-		return oneOf(enums[t])
+	case enum(t) != nil:
+		return oneOf(enum(t))
 	case form == "bytes":
 		return amount()
 	}
 	switch t.Kind() { //nolint:exhaustive // the others hold anything
 	case reflect.String:
-		return text(forms[form])
+		return text(formOf(form))
 	case reflect.Bool:
 		return truth(strings.Fields(tag.Get("words")))
 	case reflect.Int, reflect.Int64:

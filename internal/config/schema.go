@@ -86,7 +86,7 @@ func schemaOf(t reflect.Type, tag reflect.StructTag, at string, meaning map[stri
 			s["additionalProperties"] = schemaOf(t.Elem(), tag, at, meaning)
 		}
 		if names := tag.Get("names"); names != "" {
-			s["propertyNames"] = forms[names].schema()
+			s["propertyNames"] = formOf(names).schema()
 		}
 		if tag.Get("required") != "" {
 			s["minProperties"] = 1

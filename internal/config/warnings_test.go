@@ -1,12 +1,12 @@
 package config_test
 
 import (
-	"stint/internal/config"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"stint/internal/config"
 	"stint/internal/testkit/must"
 )
 
