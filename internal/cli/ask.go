@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,6 +85,9 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 		case door.TaskShow:
 			answer.Task, err = a.shownTask(ctx, c, s, q.Task)
 		case door.TaskAdd, door.Result: // answered without the store
+		}
+		if errors.Is(err, fleet.ErrLost) {
+			err = fleet.WithHint(err, nearClaims(ctx, s, cmp.Or(q.Key, answer.Claim.Key)))
 		}
 		return err
 	})

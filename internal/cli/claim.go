@@ -63,14 +63,9 @@ a slip of one of the commands below is refused, unless it is a task's id: for th
 		if args[0] == "help" {
 			return cmd.Help()
 		}
-		verbs := []string{"help"}
-		for _, verb := range cmd.Commands() {
-			verbs = append(verbs, verb.Name())
-		}
-		if verb := fleet.Slip(args[0], verbs); verb != "" {
+		if slip := slipOf(cmd, args[0]); slip != nil {
 			if c, err := a.loadConfig(); err != nil || !hasTask(c, args[0]) {
-				return fleet.WithHint(usage(fmt.Errorf("no claim was taken: %q looks like a slip of %q", args[0], verb)),
-					fmt.Sprintf("stint claim %s TASK, or for a claim on %[2]s: stint claim take %[2]s", verb, args[0]))
+				return slip
 			}
 		}
 		return takes(cmd, args)
@@ -424,7 +419,7 @@ func (a *app) printLost(h store.Hold, err error) error {
 	if a.json {
 		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
 	}
-	return fleet.WithHint(err, "stint claim check "+fleet.ShellWord(string(h.Key))+" says who holds it, and stint claim list what is claimed")
+	return err
 }
 
 func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) error {

@@ -254,15 +254,10 @@ the agent and records the result.`,
 	root.CompletionOptions.DisableDefaultCmd = true // there is our own
 	root.InitDefaultHelpCmd()
 	if c, _, err := root.Find([]string{"help"}); err == nil {
-		if first < 0 {
+		if first < 0 && !asksBelow(args) {
 			addTopics(c)
 		}
-		c.Args = func(_ *cobra.Command, args []string) error {
-			if found, _, err := root.Find(args); err == nil && found != root {
-				return nil
-			}
-			return noSuchCommand(root, args)
-		}
+		c.Args = func(_ *cobra.Command, args []string) error { return noSuchHelp(root, args) }
 	}
 	finishCommands(root, a)
 	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) { // a shell asks
@@ -295,25 +290,6 @@ func finishCommands(c *cobra.Command, a *app) {
 	for _, sub := range c.Commands() {
 		finishCommands(sub, a)
 	}
-}
-
-// noSuchCommand refuses a word that names no command below c, and says which may have been
-// meant. All of those are made: a command line that begins with none of them gets them all.
-func noSuchCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var known []string
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			known = append(known, sub.Name())
-		}
-	}
-	err := fmt.Errorf("unknown command %q for %q", args[0], c.CommandPath())
-	if near := fleet.Nearest(args[0], known); near != "" {
-		return fleet.WithHint(err, fmt.Sprintf("did you mean %s %s?", c.CommandPath(), near))
-	}
-	return err
 }
 
 // heedSignals gives a command, and those below it, a context that a signal ends.

@@ -108,9 +108,6 @@ func (o runsOptions) checkOutcome() error {
 		}
 		words = append(words, string(known))
 	}
-	hint := "the outcomes are " + strings.Join(words, ", ")
-	if near := fleet.Nearest(o.outcome, words); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
-	return fleet.WithHint(usage(fmt.Errorf("outcome %q: there is none of that name", o.outcome)), hint)
+	return fleet.WithHint(usage(fmt.Errorf("outcome %q: there is none of that name", o.outcome)),
+		fleet.Meant(o.outcome, words, "the outcomes are "+strings.Join(words, ", ")))
 }

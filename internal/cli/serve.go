@@ -184,7 +184,7 @@ func (a *app) listen(ctx context.Context, address string) (net.Listener, error) 
 	case errors.Is(err, syscall.EACCES):
 		return nil, fleet.WithHint(err, "ports below 1024 are the system's: --listen 127.0.0.1:7788")
 	case err != nil:
-		return nil, usage(err)
+		return nil, fleet.WithHint(usage(err), "want HOST:PORT, or :PORT for every address of this machine, such as :80")
 	}
 	return l, nil
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 
@@ -12,7 +11,6 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/screen"
 	"stint/internal/session"
-	"stint/internal/survey"
 	"stint/internal/transcript"
 	"stint/internal/wire"
 )
@@ -84,16 +82,4 @@ func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView
 	}
 	v.There = append(v.There, d.Own...)
 	return v
-}
-
-// resolveRun finds the run that a person means. Where there is none it says where to look.
-func resolveRun(ctx context.Context, f *survey.Fleet, name, host string, also ...fleet.RunID) (fleet.Run, error) {
-	r, err := f.ResolveRun(ctx, name, host, also...)
-	if !errors.Is(err, fleet.ErrNotFound) && !errors.Is(err, fleet.ErrUsage) {
-		return r, err
-	}
-	if !f.Recorded() {
-		return r, fleet.WithHint(err, "nothing has run yet: stint status")
-	}
-	return r, fleet.WithHint(err, "stint runs lists the runs; the categories are "+fleet.Listed(f.Config.CategoryNames()))
 }

@@ -102,15 +102,6 @@ func (a *app) checkRequired(ctx context.Context, c *config.Config, required stri
 	return nil // the list of tasks shows what else is wrong with that task
 }
 
-// knownCategory refuses a category that the configuration does not have.
-func knownCategory(c *config.Config, name string) error {
-	if _, ok := c.Categories[fleet.Category(name)]; name == "" || ok {
-		return nil
-	}
-	return fleet.WithHint(usage(fmt.Errorf("category %q is not in %s", name, c.Path)),
-		"the categories are "+fleet.Listed(c.CategoryNames()))
-}
-
 // draft is the task that was described.
 func (a *app) draft(o door.Draft) (task.Draft, error) {
 	d := task.Draft{

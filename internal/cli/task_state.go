@@ -71,14 +71,9 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 
 // withNearest adds to the error of a task that there is none of the task that was likely meant.
 func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name string) error {
-	hint := "stint task list --all lists the tasks"
-	if tasks, _, failed := taskFolder(c).List(ctx); failed == nil {
-		known := plain.Each(tasks, func(t fleet.Task) string { return string(t.ID) })
-		if near := fleet.Nearest(name, known); near != "" {
-			hint = fmt.Sprintf("did you mean %s?", near)
-		}
-	}
-	return fleet.WithHint(err, hint)
+	tasks, _, _ := taskFolder(c).List(ctx) // none that cannot be listed is near
+	known := plain.Each(tasks, func(t fleet.Task) fleet.TaskID { return t.ID })
+	return fleet.WithHint(err, fleet.Meant(name, known, "stint task list --all lists the tasks"))
 }
 
 func newTaskDone(a *app) *cobra.Command {

@@ -38,6 +38,19 @@ func TestHints(t *testing.T) {
 	}
 }
 
+func TestNearest(t *testing.T) {
+	t.Parallel()
+	known := []string{"store", "top", "status", "category", "environment", "ttl", "code"}
+	for word, want := range map[string]string{
+		"sotre": "store", "stauts": "status", "categories": "category", "env": "environment", "cdoe": "code", "CODE": "code",
+		"start": "", "nope": "", "t": "", "ps": "", "": "",
+	} {
+		if got := Nearest(word, known); got != want {
+			t.Errorf("%q: got %q, want %q", word, got, want)
+		}
+	}
+}
+
 func TestSlip(t *testing.T) {
 	t.Parallel()
 	verbs := []string{"check", "list", "release", "renew", "take", "verify"}

@@ -70,6 +70,18 @@ func Listed[T ~string](words []T) string {
 	return strings.Join(list, ", ")
 }
 
+// Meant is advice on a name: the nearest of the known ones, unless it is one of them, and then rest.
+func Meant[T ~string](name string, known []T, rest string) string {
+	words := make([]string, len(known))
+	for i, word := range known {
+		words[i] = string(word)
+	}
+	if near := Nearest(name, words); near != "" && near != name {
+		return strings.TrimSpace("did you mean " + near + "? " + rest)
+	}
+	return rest
+}
+
 // Nearest is the known word that word was likely meant to be: it differs by a
 // third of its letters at most, or one begins with the other. Empty: none.
 func Nearest(word string, known []string) string {
@@ -78,7 +90,7 @@ func Nearest(word string, known []string) string {
 		leastStart = 3 // "env" for "environment", but not "t" for "ttl"
 	)
 	word = strings.ToLower(word)
-	best, bestEdits := "", min(mostEdits, (len(word)+2)/3)+1
+	best, bestEdits := "", min(mostEdits, len(word)/3)+1
 	for _, candidate := range known {
 		edits := distance(word, strings.ToLower(candidate))
 		if start := min(len(word), len(candidate)); start >= leastStart && strings.EqualFold(word[:start], candidate[:start]) {
@@ -108,23 +120,24 @@ func Slip(word string, known []string) string {
 	return ""
 }
 
-// distance is Levenshtein's, in bytes.
+// distance counts the bytes to add, remove, change, or swap with the next.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
+	rows := make([][]int, len(a)+1) // by how much of a, then of b
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			switch {
+			case i == 0 || j == 0:
+				rows[i][j] = i + j
+			case a[i-1] == b[j-1]:
+				rows[i][j] = rows[i-1][j-1]
+			default:
+				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
+				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+					rows[i][j] = min(rows[i][j], 1+rows[i-2][j-2])
+				}
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, diagonal+1)
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

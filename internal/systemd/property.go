@@ -157,9 +157,6 @@ func unknownProperty(name string, known []property) error {
 	}
 	names := plain.Each(known, func(p property) string { return p.name })
 	slices.Sort(names)
-	hint := "known are " + strings.Join(names, ", ")
-	if near := fleet.Nearest(name, names); near != "" {
-		hint = fmt.Sprintf("did you mean %s? %s", near, hint)
-	}
-	return fleet.WithHint(fmt.Errorf("%w: unit property %q is unknown", fleet.ErrUsage, name), hint)
+	return fleet.WithHint(fmt.Errorf("%w: unit property %q is unknown", fleet.ErrUsage, name),
+		fleet.Meant(name, names, "known are "+strings.Join(names, ", ")))
 }
