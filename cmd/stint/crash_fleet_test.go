@@ -187,20 +187,20 @@ func (f *crashFleet) planGood() {
 	f.exec("update choices set run = '" + run + "'")
 }
 
-// inWorktrees gives every session a worktree.
-func (f *crashFleet) inWorktrees() {
+// inClones gives every session a clone of its own.
+func (f *crashFleet) inClones() {
 	f.Helper()
-	f.extend("workspace = \"worktree\"\n")
+	f.extend("workspace = \"clone\"\n")
 	f.git("init", "-q")
 	f.git("config", "user.name", "t")
 	f.git("config", "user.email", "t@example.org")
 	f.git("commit", "-q", "--allow-empty", "-m", "begin")
 }
 
-// merged has a session in a worktree, whose work is merged.
+// merged has a session in a clone, whose work is merged.
 func (f *crashFleet) merged() {
 	f.Helper()
-	f.inWorktrees()
+	f.inClones()
 	f.exits(0, "run", "--category", "code")
 	f.git("checkout", "-q", "-b", "made")
 	f.git("commit", "-q", "--allow-empty", "-m", "work")
@@ -325,7 +325,7 @@ select id from runs where epoch > 0 and (select count(*) from run_lessons where 
 select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category
 except select lesson, category, with_graded, without_graded from lessons`},
 		{"a lesson without its sessions", `
-select lesson, category, with_graded, without_graded from lessons
+select lesson, category, with_graded, without_graded from lessons where with_graded + without_graded > 0
 except select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category`},
 		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
 		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},

@@ -31,7 +31,7 @@ state = %STATE%
 box = "open"
 command = ["sh", "-c", "echo new >base; git commit -q -a -m work"]
 [category.code]
-workspace = "worktree"
+workspace = "clone"
 [review]
 check = ["grep", "-qx", "new", "base"]
 publish = ["./request", "{branch}"]

@@ -43,10 +43,10 @@ func crashCases() []crashCase {
 		{stop: "Store.Denied", rival: true},
 		{stop: "Store.EndRun", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
-		{stop: "Store.OnBranch", prepare: (*crashFleet).inWorktrees},
-		{stop: "Store.SeePlaces", prepare: (*crashFleet).inWorktrees, recover: (*crashFleet).giveBack},
+		{stop: "Store.OnBranch", prepare: (*crashFleet).inClones},
+		{stop: "Store.SeePlaces", prepare: (*crashFleet).inClones, recover: (*crashFleet).giveBack},
 		{stop: "Store.SeePlaces", command: fanout, prepare: func(f *crashFleet) {
-			f.inWorktrees()
+			f.inClones()
 			f.dies("after Store.TakeForRun", run...)
 		}, recover: (*crashFleet).giveBack},
 		{stop: "Store.AddFates", command: fanout, prepare: (*crashFleet).merged, recover: (*crashFleet).graded},
@@ -80,7 +80,7 @@ func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
 			"Store.Snapshot", "Store.Ledger", "Store.Edge", "Store.Fire", "Store.LastFires", "Store.FiresSince", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched", "Store.RunsSince",
-			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Mark", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Repo.On",
+			"Store.LaneHolds", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Edit", "Repo.Environment", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Repo.On",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
@@ -89,7 +89,7 @@ func notStops() map[string][]string {
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashForget":               {"Store.MoveEdge", "Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
-		"see package workspace":             {"Repo.Enter", "Repo.Gather", "Repo.Tidy"},
+		"see package workspace":             {"Repo.Enter", "Repo.Rescue", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
 	}

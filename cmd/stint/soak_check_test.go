@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -39,7 +40,7 @@ func (s *soak) check() {
 	}
 	s.checkArms()
 	s.checkReplay()
-	s.checkWorktrees()
+	s.checkClones()
 }
 
 // storeChecks are the crash table's, except for those that hold only without fractions of
@@ -191,33 +192,25 @@ func (s *soak) checkReplay() {
 	crowd.Wait()
 }
 
-// checkWorktrees finds every folder and branch of a run that should be gone: those are
-// kept that have commits which are merged nowhere, or changes that nobody committed.
-func (s *soak) checkWorktrees() {
+// checkClones looks at what sessions left in the workspace: a clone stays only where there is more in it than came home, and no pin
+// without its clone.
+func (s *soak) checkClones() {
 	s.Helper()
-	listed := s.must("git", "-C", "work", "worktree", "list", "--porcelain")
-	folders, _ := filepath.Glob(filepath.Join(s.state, "worktrees", "*"))
-	for line := range strings.Lines(listed) {
-		dir, ok := strings.CutPrefix(strings.TrimSpace(line), "worktree ")
-		if ok && dir != s.work && !slices.Contains(folders, dir) {
-			s.Errorf("git knows a worktree without a folder: %s", dir)
-		}
-	}
 	kept := map[string]bool{}
+	folders, _ := filepath.Glob(filepath.Join(s.state, "clones", "[0-9a-z]*"))
 	for _, dir := range folders {
-		run := filepath.Base(dir)
-		if kept[run] = true; !strings.Contains(listed, "worktree "+dir+"\n") {
-			s.Errorf("git does not know the worktree %s", dir)
+		if filepath.Ext(dir) == ".kept" || strings.Contains(dir, "/landing-") {
 			continue
 		}
-		changes := s.must("git", "-C", dir, "status", "--porcelain")
-		if changes == "" && s.unmerged("HEAD", dir) == 0 {
-			s.Errorf("worktree %s is kept with nothing in it: run %v", dir, s.rows("select outcome, reason from runs where id = '"+run+"'"))
+		run := filepath.Base(dir)
+		kept[run] = true
+		if _, err := os.Stat(dir + ".kept"); err != nil {
+			s.Errorf("clone %s is left: run %v", dir, s.rows("select outcome, reason from runs where id = '"+run+"'"))
 		}
 	}
-	for ref := range strings.FieldsSeq(s.must("git", "-C", "work", "for-each-ref", "--format=%(refname)", "refs/heads/stint/")) {
+	for ref := range strings.FieldsSeq(s.must("git", "-C", "work", "for-each-ref", "--format=%(refname)", "refs/stint/keep/")) {
 		if run := path.Base(ref); !kept[run] {
-			s.Errorf("branch %s has no worktree, and %d commits", ref, s.unmerged(ref, s.work))
+			s.Errorf("pin %s has no clone", ref)
 		}
 	}
 	locks, _ := filepath.Glob(filepath.Join(s.work, ".git", "*.lock"))
@@ -226,11 +219,5 @@ func (s *soak) checkWorktrees() {
 			s.Logf("a git that was killed has left %s", name)
 		}
 	}
-	s.Logf("worktrees kept: %d", len(kept))
-}
-
-// unmerged counts the commits that neither the workspace's branch nor its upstream has.
-func (s *soak) unmerged(ref, dir string) int {
-	s.Helper()
-	return len(strings.Fields(s.must("git", "-C", dir, "rev-list", ref, "--not", "refs/heads/main", "refs/remotes/origin/main")))
+	s.Logf("clones kept: %d", len(kept))
 }

@@ -54,14 +54,14 @@ command = [%[3]q, "soak=doomed"]
 [category.code]
 agents = ["moody", "steady"]
 lanes = 2
-workspace = "worktree"
+workspace = "clone"
 sync = true
 cooldown = "1s"
 timeout = "4s"
 ttl = "20s"
 [category.docs]
 agents = ["steady"]
-workspace = "worktree"
+workspace = "clone"
 cooldown = "0s"
 timeout = "4s"
 ttl = "20s"
@@ -79,7 +79,7 @@ timeout = "4s"
 ttl = "20s"
 [category.tests]
 agents = ["steady"]
-workspace = "worktree"
+workspace = "clone"
 sync = true
 cooldown = "0s"
 max_chain = 0

@@ -40,7 +40,7 @@ box = "open"
 command = ["sh", "-c", "echo x >$STINT_RUN_ID.txt && git add $STINT_RUN_ID.txt && git commit -q -m work"]
 [category.code]
 self_directed = true
-workspace = "worktree"
+workspace = "clone"
 cooldown = "0s"
 lanes = 99
 max_chain = 0

@@ -241,7 +241,7 @@ command = ["sh", "-c", "echo $STINT_RUN_ID >$STINT_RUN_ID; git add .; git commit
 [category.code]
 agents = ["sh"]
 self_directed = true
-workspace = "worktree"
+workspace = "clone"
 `, s.fleet, s.path("state")), 0o644)
 	for _, args := range [][]string{
 		{"init", "-q", "-b", "main"},

@@ -32,6 +32,7 @@ type Places struct {
 	Path      []string // the folders of its PATH
 	Own       []string // its agent's own folders and files
 	Settings  []string // in these, what the agent is configured by
+	Borrowed  []string // the folders of objects that a clone of the run's own borrows; none: git's data is everybody's
 	Nested    bool     // it makes a sandbox of its own inside
 	Read      []string // that the configuration lists
 	Write     []string
@@ -120,6 +121,10 @@ func (p Places) git(b *fleet.Box) {
 		return paths
 	}
 	if p.GitDir == "" {
+		return
+	}
+	if len(p.Borrowed) > 0 { // the clone is the session's, and so is all that git keeps of it
+		b.Read = append(b.Read, p.Borrowed...)
 		return
 	}
 	shared := p.GitDir == p.GitCommon

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/exec"
 	"os/user"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"stint/internal/box"
 	"stint/internal/claim"
 	"stint/internal/command"
 	"stint/internal/config"
@@ -246,14 +248,45 @@ func (a *app) echo() io.Writer {
 	return nil
 }
 
-// places is the workspace, with the worktrees of single runs.
+// walls is the box of git in the clones of sessions: it reads the system and its tools, and writes the clone.
+func (a *app) walls(c *config.Config) workspace.Walls {
+	var (
+		once   sync.Once
+		r      session.Runner
+		layers fleet.BoxLayers
+		failed error
+	)
+	return func(ctx context.Context, dir string, read []string) ([]string, error) {
+		once.Do(func() {
+			if r.Stint, failed = os.Executable(); failed == nil {
+				layers, failed = r.Layers(ctx)
+			}
+		})
+		git, err := exec.LookPath("git")
+		if err != nil {
+			return nil, fleet.WithHint(err, "install git")
+		}
+		if failed != nil || layers.Namespaces == "" && layers.Landlock == 0 {
+			return nil, failed
+		}
+		b := box.For(fleet.BoxWorkspace, box.Places{
+			Home: a.Getenv("HOME"), State: c.State, Config: c.Path, Dir: dir, Read: read, Programs: r.Needs(git, os.Environ(), dir),
+			Path: filepath.SplitList(a.Getenv("PATH")),
+		})
+		b.Layers = layers
+		return r.Boxed(b, dir, git, nil), nil
+	}
+}
+
+// places is the workspace, with the clones of single runs.
 func (a *app) places(c *config.Config) workspace.Places {
 	return workspace.Places{
 		Clone: workspace.Clone{
-			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "worktrees"), Environment: os.Environ(), Found: &sync.Map{},
+			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "clones"), Environment: os.Environ(), Found: &sync.Map{},
+			Walls: a.walls(c),
 		},
 		Log:    a.log,
-		Limits: workspace.Limits{Keep: config.KeepWorktrees, MaxAge: c.Keep.Worktrees, Now: a.Now()},
+		Limits: workspace.Limits{Keep: config.KeepUncommitted, MaxAge: c.Keep.Uncommitted, Now: a.Now()},
 	}
 }
 

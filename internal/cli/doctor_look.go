@@ -132,7 +132,7 @@ const mostForeign = 10
 // foreign are files in the state folder that belong to another user: stint's own, not what
 // agents and git made.
 func foreign(state string, user int) (list []string) {
-	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "worktrees/*"} {
+	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "clones/*"} {
 		paths, _ := filepath.Glob(filepath.Join(state, pattern)) // an error is of the pattern alone
 		for _, path := range paths {
 			info, err := os.Lstat(path)
@@ -302,10 +302,10 @@ func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
 func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Workspace {
 	w := doctor.Workspace{Path: c.Workspace}
 	for _, name := range c.CategoryNames() {
-		if category := c.Categories[name]; category.Worktree || category.Sync {
+		if category := c.Categories[name]; category.OwnClone || category.Sync {
 			w.Needed = append(w.Needed, name)
 		}
-		if c.Categories[name].Worktree {
+		if c.Categories[name].OwnClone {
 			w.Trees = append(w.Trees, name)
 		}
 	}

@@ -246,8 +246,8 @@ func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
 	if err != nil || !state.Repository {
 		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
 	}
-	if err == nil && state.Unborn && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), func(c config.Category) bool { return c.Worktree }) {
-		s.missing = append(s.missing, "a first commit, at which worktrees begin; run: git commit --allow-empty -m start")
+	if err == nil && state.Unborn && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), func(c config.Category) bool { return c.OwnClone }) {
+		s.missing = append(s.missing, "a first commit, at which clones begin; run: git commit --allow-empty -m start")
 	}
 	if !s.noAgent {
 		s.missing = append(s.missing, idleAgents(s.agentFacts(c, s.environment))...)

@@ -54,12 +54,12 @@ func (a *app) configPathInUse() (string, error) {
 	return path, a.refuseCopy(path)
 }
 
-// refuseCopy refuses a file that lies in a session's worktree, where the session wrote it or may
+// refuseCopy refuses a file that lies in a session's clone, where the session wrote it or may
 // have: it has no record, and would count as new. The session itself may read it.
 func (a *app) refuseCopy(path string) error {
 	for _, at := range []string{filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path)), resolved(path)} {
 		for folder := filepath.Dir(at); folder != filepath.Dir(folder); folder = filepath.Dir(folder) {
-			if filepath.Base(filepath.Dir(folder)) != "worktrees" {
+			if filepath.Base(filepath.Dir(folder)) != "clones" {
 				continue
 			}
 			id, err := fleet.ParseRunID(filepath.Base(folder))
@@ -68,7 +68,7 @@ func (a *app) refuseCopy(path string) error {
 			}
 			state := filepath.Dir(filepath.Dir(folder))
 			if _, err := os.Lstat(filepath.Join(state, host.File)); err == nil {
-				return fleet.WithHint(usage(fmt.Errorf("%s is a copy in the worktree of session %s", path, id)),
+				return fleet.WithHint(usage(fmt.Errorf("%s is a copy in the clone of session %s", path, id)),
 					"run stint in the workspace, or name the workspace's file: --config")
 			}
 		}

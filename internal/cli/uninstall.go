@@ -38,7 +38,7 @@ are waiting, and remove units, drop-ins, slice and the stamps of the timers. The
 uninstall also removes the units that all fleets share. Sessions at work continue: "stint
 stop --all" ends them. Your own drop-ins, from "systemctl --user edit", stay.
 
---purge removes the state, too: the record, claims, logs, worktrees and your drop-ins. It
+--purge removes the state, too: the record, claims, logs, clones and your drop-ins. It
 requires that no session is at work, and a typed answer or --yes. Configuration, tasks,
 lessons and the branches of sessions stay.
 
@@ -113,7 +113,7 @@ func (r *removal) consent(o uninstallOptions) error {
 	if !isTerminal || r.json {
 		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and there is no terminal to ask on")), "stint uninstall --purge --yes")
 	}
-	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the worktrees in %s.\nType the fleet's name, %s, to go on: ", plain.Text(r.c.State), r.c.Fleet)
+	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the clones in %s.\nType the fleet's name, %s, to go on: ", plain.Text(r.c.State), r.c.Fleet)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil || strings.TrimSpace(answer) != string(r.c.Fleet) {
 		return fmt.Errorf("uninstall --purge: %w: that was not the fleet's name", fleet.ErrNothing)
@@ -348,7 +348,7 @@ func (r *removal) state(ctx context.Context) error {
 		return err
 	}
 	for _, path := range []string{
-		"worktrees", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
+		"clones", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
 		host.File, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
@@ -358,7 +358,7 @@ func (r *removal) state(ctx context.Context) error {
 	if r.o.dryRun {
 		return nil
 	}
-	_ = r.places(r.c).Forget(ctx) // where there is no repository there were no worktrees
+	_ = r.places(r.c).Forget(ctx) // where there is no repository there were no clones
 	left, err := os.ReadDir(r.c.State)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

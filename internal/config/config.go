@@ -173,15 +173,15 @@ type Keep struct {
 	// Of the folder of a run, since it was made: what nobody asked about for a month is answered by the record.
 	Files time.Duration `toml:"files" form:"days" default:"'30d'"`
 	// Since their last change; those with commits that are merged nowhere stay.
-	Worktrees time.Duration `toml:"worktrees" form:"days" default:"'7d'"`
-	Record    time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
+	Uncommitted time.Duration `toml:"uncommitted" form:"days" default:"'7d'"`
+	Record      time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
 }
 
 // What stays at most, whatever its age, so that no fleet fills its disk.
 const (
-	KeepFolders   = 1000     // of runs: some weeks of sessions, most of which leave a megabyte
-	KeepWorktrees = 20       // a disk holds some clones of most things
-	KeepOut       = 16 << 20 // bytes of what an agent wrote into a folder: a report, a patch, some pictures
+	KeepFolders     = 1000     // of runs: some weeks of sessions, most of which leave a megabyte
+	KeepUncommitted = 20       // a disk holds some clones of most things
+	KeepOut         = 16 << 20 // bytes of what an agent wrote into a folder: a report, a patch, some pictures
 )
 
 // Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.
@@ -249,7 +249,7 @@ type Category struct {
 	Timeout  time.Duration `toml:"timeout" default:"'50m'"`
 	Cooldown time.Duration `toml:"cooldown" zero:"none" default:"'3m'"` // the wait after a session: lets its commits arrive first
 	// Its sessions work each on a branch and in a folder of their own.
-	Worktree bool `toml:"workspace" words:"shared worktree"`
+	OwnClone bool `toml:"workspace" words:"shared clone"`
 	// The workspace is brought up to date with its remote before each.
 	Sync bool `toml:"sync"`
 	// The grade from which one more session follows: well above the mean of most.
@@ -284,11 +284,11 @@ func (c Category) GradingTime() (d time.Duration) {
 	return d
 }
 
-// Room is what there is in review for the sessions of a category. Only those with a worktree of
+// Room is what there is in review for the sessions of a category. Only those with a clone of
 // their own leave work that somebody has to merge.
 func (c *Config) Room(name fleet.Category) fleet.Room {
 	category := c.Categories[name]
-	return fleet.Room{Takes: category.Worktree && category.Review, Limit: c.Review.Limit, Away: 2 * c.Review.Limit}
+	return fleet.Room{Takes: category.OwnClone && category.Review, Limit: c.Review.Limit, Away: 2 * c.Review.Limit}
 }
 
 // CategoryNames are the names of the categories, sorted.

@@ -67,10 +67,10 @@ func replaced(key string) string {
 		"selector.v": constant, "notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
 		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
 		"fanout.max_memory_pressure": constant,
-		"worktrees":                  `write worktrees = "7d" under [keep]`,
-		"runs":                       `write files = "30d" under [keep]`,
-		"record":                     `write record = "400d" under [keep]`,
-		"category.NAME.parallel":     "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
+		"worktrees":                  `write uncommitted = "7d" under [keep]`, "keep.worktrees": `write uncommitted = "7d"`,
+		"runs":                   `write files = "30d" under [keep]`,
+		"record":                 `write record = "400d" under [keep]`,
+		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
 	}[strings.Join(parts, ".")]
 }
 

@@ -78,7 +78,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
-		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
+		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review"},
 		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
@@ -200,7 +200,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
-		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Worktrees: 7 * 24 * time.Hour},
+		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
 		Command: config.Command{Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",

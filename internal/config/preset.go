@@ -101,7 +101,7 @@ func codexCommand(folders ...string) []string {
 	argv := []string{"codex", "exec", "--json", "--sandbox", "danger-full-access"}
 	if len(folders) > 0 {
 		// By default it may only read. In this mode it may write in the workspace, but
-		// not in what git keeps of it, which a commit needs. Git keeps part of that for a worktree
+		// not in what git keeps of it, which a commit needs. Git keeps part of that for a clone
 		// in a folder of its own and the rest with the workspace's.
 		argv[len(argv)-1] = "workspace-write"
 	}

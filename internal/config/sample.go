@@ -92,7 +92,7 @@ const head = `# The work of one fleet of agent sessions. "stint help config" lis
 # "stint config show" those in force. After a change: stint config check
 `
 
-const choices = `# workspace = "worktree"    # each session on a branch of its own, which waits in stint review
+const choices = `# workspace = "clone"       # each session on a branch of its own, which waits in stint review
 # check = ["make", "test"]  # raises or lowers the grade of a session
 # budget = { runs = 20 }    # sessions a day
 `

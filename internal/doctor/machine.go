@@ -165,7 +165,7 @@ func examineDisk(d Disk) Finding {
 	case d.Free < leastFree:
 		bad.State, bad.Why = Problem, "a session that cannot write loses its work, and its end is not recorded"
 	case d.Free < fewFree || d.Free/5 < d.Size/100: // 5 %, without overflow
-		bad.State, bad.Why = Warning, "a session leaves up to 64 MiB of log, and a worktree as much as the repository"
+		bad.State, bad.Why = Warning, "a session leaves up to 64 MiB of log, and a clone as much as the repository"
 	default:
 		return ok(check, "%s", what)
 	}

@@ -32,14 +32,14 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	}
 	passed := e.Passed(agent)
 	variable := func(name string) string { return fleet.Variable(passed, name) }
-	own, common, err := e.Repo.GitDirs(ctx, a.dir)
+	own, common, borrowed, err := e.Repo.GitDirs(ctx, a.dir)
 	if err != nil {
 		return fleet.Box{}, err
 	}
 	p := box.Places{
 		Home: e.Getenv("HOME"), State: e.Config.State, Config: e.Config.Path, Guarded: e.guarded(),
 		Dir: a.dir, GitDir: own, GitCommon: common, Files: fleet.FilesOf(e.Config.State, a.run.ID),
-		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Nested: agent.OwnSandbox,
+		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Nested: agent.OwnSandbox, Borrowed: borrowed,
 	}
 	if home := variable("HOME"); home != "" {
 		p.Home = home
@@ -63,7 +63,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 func strayed(b fleet.Box, p box.Places) error {
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err != nil {
-		dir = p.Dir // a worktree that is not there yet
+		dir = p.Dir // a clone that is not there yet
 	}
 	for _, path := range p.Kept(b) {
 		if _, err := os.Lstat(path); err != nil {

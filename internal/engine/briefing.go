@@ -33,9 +33,7 @@ func situation(d promptData) string {
 		"where something is unclear, decide, and say what you assumed in your commits and your report.\n", d.Category)
 	fmt.Fprintf(&b, "It is %s. You are stopped at %s, in %s: commit before that.\n", utc(d.Now), utc(d.Deadline), minutes(d.Deadline.Sub(d.Now)))
 	if d.Branch != "" {
-		fmt.Fprintf(&b, "\nYou work in %s, a git worktree of your own on the branch %s. Stay in that folder and on that branch.\n"+
-			"An error of git about packed-refs.lock is no fault of yours: your commits are made all the same, only branches and tags\n"+
-			"cannot be deleted or renamed.\n",
+		fmt.Fprintf(&b, "\nYou work in %s, a git clone of your own on the branch %s. Stay in that folder and on that branch.\n",
 			fleet.ShellWord(d.Dir), fleet.ShellWord(d.Branch))
 	} else {
 		fmt.Fprintf(&b, "\nYou work in %s, which you share: other sessions and people may change files there while you work.\n"+
@@ -63,7 +61,7 @@ func writeBeside(b *strings.Builder, d promptData) {
 		}
 		switch {
 		case n.Apart:
-			where = "in a worktree of its own"
+			where = "in a clone of its own"
 		case d.Branch == "":
 			where = "in your folder"
 		}

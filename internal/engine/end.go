@@ -62,9 +62,9 @@ func (w *worker) leavePlace(ctx context.Context) {
 	}
 	switch {
 	case err != nil:
-		w.Log.WarnContext(ctx, "worktree not closed", w.attrs(slog.Any("err", err))...)
+		w.Log.WarnContext(ctx, "clone not closed", w.attrs(slog.Any("err", err))...)
 	case kept != "":
-		w.Log.InfoContext(ctx, "worktree kept", w.attrs(slog.String("reason", kept))...)
+		w.Log.InfoContext(ctx, "work kept", w.attrs(slog.String("reason", kept))...)
 	case w.run.Key != "" && w.Config.Room(w.run.Category).Takes:
 		if err := w.Store.SeePlaces(ctx, w.Now(), []fleet.PlaceSight{{Run: w.run.ID, State: fleet.PlaceEmpty}}); err != nil {
 			w.Log.WarnContext(ctx, "place in review not given back", w.attrs(slog.Any("err", err))...)

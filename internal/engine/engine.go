@@ -73,8 +73,8 @@ type Stopper interface {
 
 // Repo is the workspace.
 type Repo interface {
-	// Mark is an environment variable that distinguishes a run's commits from others'.
-	Mark(files fleet.RunFiles) string
+	// Environment has the variables that git of an agent goes by, in the folder where it works.
+	Environment(dir string, files fleet.RunFiles) []string
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error)
@@ -84,9 +84,6 @@ type Repo interface {
 	Branch(run fleet.RunID) string
 	// Work returns what a run did in its folder.
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
-	// Gather has the branch of a folder of a run's own hold what was committed there on other branches, and returns
-	// those of the commits that it holds, and the branches with the others.
-	Gather(ctx context.Context, run fleet.RunID, site fleet.Site, made []string) (held, aside []string, err error)
 	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
 	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
 	// Record changes a file as a commit of its own where it can: on the run's branch, whose
@@ -96,9 +93,11 @@ type Repo interface {
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
 	// Diff is what commits changed, oldest first, and whether more than the most bytes were.
 	Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error)
-	// GitDirs are where git keeps what it knows of the folder: of this work tree, and of
-	// all that belong together. The folder need not be there yet.
-	GitDirs(ctx context.Context, dir string) (own, common string, err error)
+	// GitDirs are where git keeps what it knows of the folder, and of all that belong together; and the folders of
+	// objects that a clone of the run's own borrows. The folder need not be there yet.
+	GitDirs(ctx context.Context, dir string) (own, common string, borrowed []string, err error)
+	// Rescue brings home the commits of runs that are over and had no time for it.
+	Rescue(ctx context.Context, over func(fleet.RunID) bool) error
 	// Tidy removes the folders and branches of runs that are over and left nothing in them.
 	// A folder that over refuses is left alone.
 	Tidy(ctx context.Context, over func(fleet.RunID) bool) error
@@ -175,7 +174,7 @@ const (
 // one after the other. The time-out of one that hangs comes after it.
 func workerTime(c config.Category) time.Duration {
 	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
-	if c.Worktree || c.Sync {
+	if c.OwnClone || c.Sync {
 		d += enterTime
 	}
 	return d

@@ -194,7 +194,7 @@ func says(result string) agent {
 
 type noRepo struct{}
 
-func (noRepo) Mark(fleet.RunFiles) string { return "MARK=x" }
+func (noRepo) Environment(string, fleet.RunFiles) []string { return []string{"MARK=x"} }
 
 func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
 	return fleet.Site{}, func(context.Context) (string, error) { return "", nil }, nil
@@ -208,14 +208,10 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 	return fleet.Work{}, nil
 }
 
-func (noRepo) Gather(_ context.Context, _ fleet.RunID, _ fleet.Site, made []string) (held, aside []string, err error) {
-	return made, nil, nil
-}
-
 func (noRepo) Diff(context.Context, []string, int) (string, bool, error) { return "", false, nil }
 
-func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, err error) {
-	return dir + "/own.git", dir + "/common.git", nil
+func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, borrowed []string, err error) {
+	return dir + "/own.git", dir + "/common.git", nil, nil
 }
 
 func (noRepo) Branches(context.Context) (map[fleet.RunID]string, error) { return nil, nil }
@@ -226,6 +222,8 @@ func (noRepo) Record(_ context.Context, _ fleet.RunID, e fleet.FileEdit) (branch
 	_, err = e.Write(e.Path)
 	return "", err
 }
+
+func (noRepo) Rescue(context.Context, func(fleet.RunID) bool) error { return nil }
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 

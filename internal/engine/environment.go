@@ -23,7 +23,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		// An agent that may not write in the home folder may write its caches here.
 		env = append(env, "XDG_CACHE_HOME="+files.Cache)
 	}
-	return append(append(env, e.Passed(agent)...),
+	env = append(append(env, e.Passed(agent)...),
 		"STINT_FLEET="+string(e.Config.Fleet),
 		"STINT_CONFIG="+e.Config.Path,
 		"STINT_RUN_ID="+string(r.ID),
@@ -40,6 +40,6 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		"STINT_LANE="+strconv.Itoa(r.Lane),
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
 		"STINT_DEADLINE="+plain.Stamp(deadline),
-		e.Repo.Mark(files),
 	)
+	return append(env, e.Repo.Environment(a.dir, files)...)
 }

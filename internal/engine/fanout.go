@@ -62,6 +62,9 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		if _, err := e.Reap(ctx, false); err != nil {
 			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 		}
+		if err := e.Repo.Rescue(ctx, e.isOver(ctx)); err != nil {
+			e.Log.WarnContext(ctx, "not all work of sessions that crashed is home", slog.Any("err", err))
+		}
 		e.seeFates(ctx)
 	}
 	waits, err := e.lookAtReview(ctx, o.DryRun)

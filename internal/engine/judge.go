@@ -45,16 +45,16 @@ type Graders interface {
 // git hold, and check or grader go on to their own end: the next reaping waits for these,
 // as they are in the run's unit, and closes the run as abandoned.
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
-	work, aside, err := w.lookAtWork(ctx, spec)
+	work, err := w.lookAtWork(ctx, spec)
 	agent := w.Config.Agents[w.run.Agent]
-	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost, Aside: aside}
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost, Aside: work.Aside}
 	if work.Known {
 		e.Changes = &grade.Changes{
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
 			Insertions: work.Insertions, Deletions: work.Deletions, Cut: work.Cut,
 		}
 	}
-	if now := w.Repo.On(ctx); w.on != "" && now != w.on { // new worktrees begin there, and it may be the target of review
+	if now := w.Repo.On(ctx); w.on != "" && now != w.on { // new clones begin there, and it may be the target of review
 		e.Moved = cmp.Or(now, "no branch")
 		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
 	}
@@ -84,25 +84,16 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 }
 
 // lookAtWork finds out what a session did to the repository, and keeps on record which commits
-// it made, however it ends. Aside are the branches with those that its own does not have.
-func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work fleet.Work, aside []string, err error) {
+// it made, however it ends.
+func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work fleet.Work, err error) {
 	ctx, cancel := closing(ctx) // also for a session that was stopped
 	defer cancel()
 	work, err = w.Repo.Work(ctx, spec.Dir, spec.Files)
 	if err != nil {
 		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
 	}
-	if w.run.Branch != "" && len(work.Revisions) > 0 {
-		held, others, err := w.Repo.Gather(ctx, w.run.ID, fleet.Site{Dir: spec.Dir, Branch: w.run.Branch}, work.Revisions)
-		if err != nil {
-			w.Log.WarnContext(ctx, "work is not on the run's branch", w.attrs(slog.Any("err", err))...)
-		} else {
-			work.Revisions = held
-		}
-		aside = others
-	}
 	w.run.Commits = work.Revisions
-	return work, aside, err
+	return work, err
 }
 
 // landedIn is the target of review, if it has the work of the session's branch already: the session moved the target, or

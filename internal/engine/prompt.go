@@ -25,7 +25,7 @@ type promptData struct {
 	Said     string                       // of the work on the branch, to be answered; empty: nothing
 	Beside   []neighbour                  // other sessions at work, oldest first
 	Dir      string                       // where it works
-	Branch   string                       // its own, in a worktree of its own; empty: it shares Dir with others
+	Branch   string                       // its own, in a clone of its own; empty: it shares Dir with others
 	Now      time.Time
 	Deadline time.Time // when it is stopped
 	Result   string    // the file in which it reports
@@ -37,7 +37,7 @@ type promptData struct {
 // neighbour is another session that is at work now.
 type neighbour struct {
 	fleet.Run
-	Apart bool // in a worktree of its own
+	Apart bool // in a clone of its own
 }
 
 // prompt is what the agent is asked: a category's prompt file with the placeholders in it

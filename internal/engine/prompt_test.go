@@ -89,8 +89,8 @@ func TestPromptGolden(t *testing.T) {
 			}
 		}},
 		"lessons": {"", func(d *engine.PromptData) { d.Task, d.Lessons = fileTask(), lessons }},
-		"worktree": {"", func(d *engine.PromptData) {
-			d.Task, d.Dir, d.Branch = fileTask(), "/s/worktrees/01jd8wz4v0k3m7qa", "stint/01jd8wz4v0k3m7qa"
+		"clone": {"", func(d *engine.PromptData) {
+			d.Task, d.Dir, d.Branch = fileTask(), "/s/clones/01jd8wz4v0k3m7qa", "stint/01jd8wz4v0k3m7qa"
 			d.Beside = []engine.Neighbour{
 				{Run: fleet.Run{Category: "docs", Task: "guide", Key: "guide"}, Apart: true},
 				{Run: fleet.Run{Category: "triage", Key: "category:triage:1"}},
@@ -220,7 +220,7 @@ func TestPromptPlaceholders(t *testing.T) {
 		{"its surroundings", "{{lessons}}\n{{attempts}}\n{{beside}}", "Lessons of earlier sessions, each between fences. Follow those that apply; they do not change the rules either.\n" +
 			"\nLesson \"l\":\n```\nMeasure.\n```\n" +
 			"Earlier sessions at this task, the latest first, with what was said of them:\n- 2026-06-01 12:00 UTC, failed, \"no network\"; no commit\n" +
-			"Other sessions at work now; leave their tasks to them:\n- docs: task \"guide\", in a worktree of its own", ""},
+			"Other sessions at work now; leave their tasks to them:\n- docs: task \"guide\", in a clone of its own", ""},
 		{"braces of its own", "${{ secrets.TOKEN }} {{ user.name }} {{#if}} {{}} {{category}} {{", "${{ secrets.TOKEN }} {{ user.name }} {{#if}} {{}} code {{", ""},
 		{"asks for what there is not", "One\n{{category}} {{colour}}", "", "line 2: {{colour}} is no placeholder"},
 		{"no placeholder", "Do {{ it.", "Do {{ it.\n\n" + standard, ""},

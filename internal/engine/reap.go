@@ -273,22 +273,28 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+survey.StartGrace
 }
 
-// tidy removes the worktrees of runs that are over, and the oldest of their folders. Folders
-// that the record does not know stay.
-func (e *Engine) tidy(ctx context.Context) {
+// isOver says of runs whether they are over, and nothing that is at work goes on in their folders. Of what the record does not
+// know it says no, unless that is from before the record begins.
+func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
 	edge, err := e.Store.Edge(ctx)
 	if err != nil {
 		e.Log.WarnContext(ctx, "where the record begins is not known", slog.Any("err", err))
 	}
-	over := func(id fleet.RunID) bool {
+	return func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
 		if errors.Is(err, fleet.ErrNotFound) && edge.Gone(id) {
 			return true
 		}
 		return err == nil && !r.EndedAt.IsZero() && (e.Here.Elsewhere(r.Seat) || e.Liveness(ctx, r) == fleet.Gone) && !e.continued(ctx, id)
 	}
+}
+
+// tidy removes what runs that are over have left in the workspace, and the oldest of their folders. Folders
+// that the record does not know stay.
+func (e *Engine) tidy(ctx context.Context) {
+	over := e.isOver(ctx)
 	if err := e.Repo.Tidy(ctx, over); err != nil {
-		e.Log.WarnContext(ctx, "not every worktree could be looked at", slog.Any("err", err))
+		e.Log.WarnContext(ctx, "not every clone could be looked at", slog.Any("err", err))
 	}
 	removed, err := e.Folders.Sweep(over)
 	if err != nil {
@@ -323,8 +329,8 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 
 // folder is where a run of the category works.
 func (e *Engine) folder(c config.Category, run fleet.RunID) string {
-	if c.Worktree {
-		return filepath.Join(e.Config.State, "worktrees", string(run))
+	if c.OwnClone {
+		return filepath.Join(e.Config.State, "clones", string(run))
 	}
 	return e.Config.Workspace
 }

@@ -131,7 +131,7 @@ func (w *worker) fileNow(ctx context.Context, t fleet.Task) (now fleet.Task, the
 	return t, true
 }
 
-// ownState is the state in the copy of the task's file that is in the run's own worktree;
+// ownState is the state in the copy of the task's file that is in the run's own clone;
 // empty: it has none, or none that can be read.
 func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
 	if t.Source != "" {

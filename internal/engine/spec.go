@@ -47,7 +47,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if err := agent.Fault(!r.StartedAt.IsZero()); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	if err := e.Config.Trust.Check(agent.Command, a.dir); err != nil { // as it is there, which a worktree's need not be
+	if err := e.Config.Trust.Check(agent.Command, a.dir); err != nil { // as it is there, which a clone's need not be
 		return fleet.SessionSpec{}, err
 	}
 	task, err := e.withBody(ctx, a.task)
@@ -55,7 +55,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		return fleet.SessionSpec{}, err
 	}
 	if task != nil && filepath.IsAbs(task.Path) {
-		// A session in a worktree has a copy of its own, and in a box no other.
+		// A session in a clone has a copy of its own, and in a box no other.
 		if own, err := e.Repo.Own(ctx, r.Home(), task.Path); err == nil && own != "" {
 			task.Path = own
 		}
@@ -109,7 +109,7 @@ func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]st
 	files := fleet.FilesOf(e.Config.State, a.run.ID)
 	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID), "{run_dir}", files.Out, cacheDir, files.Cache}
 	if asksForGit(command) {
-		own, common, err := e.Repo.GitDirs(ctx, a.dir)
+		own, common, _, err := e.Repo.GitDirs(ctx, a.dir)
 		if err != nil {
 			return nil, err
 		}
@@ -168,7 +168,7 @@ func (e *Engine) beside(ctx context.Context, own fleet.RunID) (list []neighbour,
 	}
 	for _, r := range s.Open {
 		if r.ID != own && !r.NotBefore.After(s.At) && e.Live(ctx, r, s.At) {
-			list = append(list, neighbour{r, e.Config.Categories[r.Category].Worktree})
+			list = append(list, neighbour{r, e.Config.Categories[r.Category].OwnClone})
 		}
 	}
 	return list, nil
@@ -232,7 +232,7 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 	_, given := e.matching(v.Lessons, run, task)
 	home := run.ID
 	var asks fleet.Feedback
-	if c.Worktree {
+	if c.OwnClone {
 		if task != nil {
 			if asks, run.Branch, err = e.toAnswer(ctx, task.ID); err != nil {
 				return Preview{}, err

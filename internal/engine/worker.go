@@ -193,7 +193,7 @@ func (w *worker) tryTask(ctx context.Context, c fleet.Category, category config.
 		return failed(errors.New(o.Reason)), false, nil
 	}
 	w.asks, w.run.Branch = fleet.Feedback{}, ""
-	if task != nil && category.Worktree { // the session goes on with the work that it is to answer for, if there is any
+	if task != nil && category.OwnClone { // the session goes on with the work that it is to answer for, if there is any
 		if w.asks, w.run.Branch, err = w.toAnswer(ctx, task.ID); err != nil {
 			return v, false, err
 		}
@@ -312,7 +312,7 @@ func (w *worker) hold() store.Hold {
 func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	w.noteBranch(ctx) // of one that goes on in another's folder, which no fire must remove meanwhile
-	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Worktree: c.Worktree, Sync: c.Sync, Continues: w.asks.Run})
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run})
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
@@ -352,7 +352,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _, _ = w.lookAtWork(ctx, spec)                  // it is logged; the session's commits are not lost with its claim
+		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; the session's commits are not lost with its claim
 		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}

@@ -84,8 +84,8 @@ type SessionSpec struct {
 
 // Place is where a run works.
 type Place struct {
-	Worktree bool // a branch and a folder of its own; else the workspace, with others
-	Sync     bool // brought up to date with its remote first
+	Own  bool // a branch and a clone of its own; else the workspace, with others
+	Sync bool // brought up to date with its remote first
 	// Continues is the run whose branch and folder it goes on in, as they are; empty: none.
 	Continues RunID
 }
@@ -102,6 +102,7 @@ type Work struct {
 	Commits   int      // that it made
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
 	Branch    string   // that holds the last of these; empty: none does
+	Aside     []string // other branches, in a clone of its own, with commits that this one lacks
 
 	Known      bool // what is left of all that they changed, by the fields below
 	Standing   int  // commits, of which Revisions are the last

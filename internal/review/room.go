@@ -13,7 +13,7 @@ import (
 // A session at work keeps its place, whatever it has committed so far. If a branch with commits
 // is gone, somebody has merged or removed it, unless it is only elsewhere: in the clone of a machine of which that
 // is said.
-func Places(taken []fleet.TakenPlace, items []Item, elsewhere func(host string) bool) (list []fleet.PlaceSight) {
+func Places(taken []fleet.TakenPlace, items []Item, hidden func(fleet.TakenPlace) bool) (list []fleet.PlaceSight) {
 	places, seen := map[fleet.RunID]fleet.TakenPlace{}, map[fleet.RunID]bool{}
 	for _, p := range taken {
 		places[p.Run] = p
@@ -37,7 +37,7 @@ func Places(taken []fleet.TakenPlace, items []Item, elsewhere func(host string) 
 		if p.Left {
 			state = fleet.PlaceReviewed
 		}
-		if p.Ended && !seen[p.Run] && !elsewhere(p.Host) {
+		if p.Ended && !seen[p.Run] && !hidden(p) {
 			list = append(list, fleet.PlaceSight{Run: p.Run, State: state})
 		}
 	}

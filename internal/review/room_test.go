@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 		{Run: "gone", State: fleet.PlaceReviewed},
 	}
 	review.Resolve(items)
-	must.Equal(t, "what changes", review.Places(taken, items, func(host string) bool { return host == "other" }), want)
+	must.Equal(t, "what changes", review.Places(taken, items, func(p fleet.TakenPlace) bool { return p.Host == "other" }), want)
 }
 
 func TestSilence(t *testing.T) {

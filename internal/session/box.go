@@ -131,7 +131,7 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 		return fleet.ProvenBox{}, errors.Join(err, w.Close())
 	}
 	if _, err := os.Stat(with.Dir); err != nil {
-		w.line.Close() // a session in a worktree to come has another box: this one ends beside the claim
+		w.line.Close() // a session in a clone to come has another box: this one ends beside the claim
 	}
 	return fleet.ProvenBox{Box: b, Waiting: w}, nil
 }

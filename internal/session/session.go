@@ -181,7 +181,7 @@ func (r Runner) start(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) (
 		return cmd, nil, cmd.Start()
 	}
 	in, is := s.Waiting.(*waiting)
-	if !is || !in.stands(s.Box) { // such as in a worktree, which was not there yet
+	if !is || !in.stands(s.Box) { // such as in a clone, which was not there yet
 		if is {
 			in.end()
 		}

@@ -49,7 +49,7 @@ func (r Runner) enter(ctx context.Context, b fleet.Box, with fleet.BoxTrial, t b
 	o.Try = &t
 	dir := with.Dir
 	if _, err := os.Stat(dir); err != nil {
-		dir = "/" // a worktree that is not there yet
+		dir = "/" // a clone that is not there yet
 	}
 	line, theirs, err := newLine()
 	if err != nil {

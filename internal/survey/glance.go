@@ -13,10 +13,10 @@ import (
 // them. More are only counted.
 const mostGlanced = 200
 
-// Glance is what waits for review, in a few words. Where no category works in worktrees and no
+// Glance is what waits for review, in a few words. Where no category has clones of its own and no
 // target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
 func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
-	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].Worktree })
+	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].OwnClone })
 	if f.Work == nil || !apart && f.Config.Review.Target == "" {
 		return g
 	}

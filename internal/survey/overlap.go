@@ -28,7 +28,7 @@ func (f *Fleet) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.T
 // for one task at a time, and no more than the branches are looked at where nothing is known of any
 // task. An error costs the order alone, and stops nothing.
 func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
-	_, none := os.Stat(filepath.Join(f.Config.State, "worktrees"))
+	_, none := os.Stat(filepath.Join(f.Config.State, "clones"))
 	if none != nil && len(f.Config.Review.Serialize) == 0 || f.Work == nil ||
 		!slices.ContainsFunc(v.Tasks, func(t fleet.Task) bool { return t.State.Workable() }) {
 		return nil
@@ -78,7 +78,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		}
 		w := review.Work{Run: r.ID, Task: r.Task, Session: true, Reach: reach[r.Task]}
 		if r.Branch != "" {
-			files, err := f.Work.Changed(ctx, f.Config.Review.Target, r.Home())
+			files, err := f.Work.Changed(ctx, r.Home())
 			if err != nil { // its folder may be on its way out
 				f.Log.WarnContext(ctx, "changes of a session not looked at", slog.String("run_id", string(r.ID)), slog.Any("err", err))
 			}

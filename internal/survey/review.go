@@ -26,9 +26,11 @@ type Work interface {
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
 	Fates(ctx context.Context, target string, runs []review.Watched) ([]fleet.Fate, error)
+	// Clones are the runs with clones of their own in which there may be work that is not home.
+	Clones() []fleet.RunID
 	// Changed are the files that a run has changed in a folder of its own, committed or not, since
 	// it left the target.
-	Changed(ctx context.Context, target string, run fleet.RunID) ([]string, error)
+	Changed(ctx context.Context, run fleet.RunID) ([]string, error)
 }
 
 // mostShared bounds how many of the latest runs in the workspace itself are looked at.

@@ -21,6 +21,8 @@ type InReview struct {
 	Away  bool          // the reviewer is
 	Items []review.Item // on branches of their own, of categories whose work goes to review and of runs that nobody knows
 	Known bool          // git could be asked
+
+	notHome []fleet.RunID // whose clones were there before git was asked for branches
 }
 
 // InReview looks at what waits for review, if the work of any category goes there. Trouble with
@@ -41,6 +43,8 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 	if f.Work == nil {
 		return w, nil
 	}
+	// Then the clones: one that is not there by then has brought its work home, where the branches show it.
+	w.notHome = f.Work.Clones()
 	t, items, err := f.Review(ctx)
 	if err != nil {
 		f.Log.WarnContext(ctx, "what waits for review not listed", slog.Any("err", err))
@@ -59,7 +63,9 @@ func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 	if !w.Known {
 		return nil
 	}
-	return review.Places(w.Taken, w.Items, func(host string) bool { return f.KeptElsewhere(ctx, host) })
+	return review.Places(w.Taken, w.Items, func(p fleet.TakenPlace) bool {
+		return slices.Contains(w.notHome, p.Run) || f.KeptElsewhere(ctx, p.Host)
+	})
 }
 
 // ReviewElsewhere is how much waits for review in the clones of other machines, by their names.
@@ -101,7 +107,7 @@ func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
 	return f.FullBy(ctx, w)
 }
 
-// FullBy is [Fleet.Full] by what is known to wait in worktrees, its rot first, and by the gates of
+// FullBy is [Fleet.Full] by what is known to wait in clones, its rot first, and by the gates of
 // categories' own. A gate that cannot be asked is open, loudly. While the reviewer is away nobody
 // can do anything about rot, and only the number counts.
 func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]string {

@@ -93,7 +93,7 @@ func (f *Fleet) Seats(v View) selector.Seats {
 }
 
 // Installed says whether all programs that a session of the agent needs can be started, and its
-// environment file can be read. Programs are looked for in the workspace, of which a worktree has
+// environment file can be read. Programs are looked for in the workspace, of which a clone has
 // what is committed.
 func (f *Fleet) Installed(agent string) bool {
 	a, known := f.Config.Agents[agent]

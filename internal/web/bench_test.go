@@ -169,6 +169,8 @@ func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return
 
 func (noRepo) Record(context.Context, fleet.RunID, fleet.FileEdit) (string, error) { return "", nil }
 
+func (noRepo) Rescue(context.Context, func(fleet.RunID) bool) error { return nil }
+
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }
 
 // starter starts units, or says so.

@@ -36,7 +36,7 @@ type Status struct {
 	Waiting []Waiting      `json:"waiting_for_person"`
 	Untold  []Untold       `json:"untold"`
 	Spent   []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
-	Review  *InReview      `json:"in_review"`   // null: no category works in worktrees, or there are too many branches for a glance
+	Review  *InReview      `json:"in_review"`   // null: no category works in clones, or there are too many branches for a glance
 }
 
 // InReview is how much waits for review.

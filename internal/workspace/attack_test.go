@@ -16,19 +16,19 @@ import (
 // attack is a clone in which a session has planted something that git would run.
 type attack struct {
 	gitter                // the workspace
-	origin, tree gitter   // its remote, and the worktree of the session
-	root         string   // of worktrees
+	origin, tree gitter   // its remote, and the clone of the session
+	root         string   // of clones
 	witness      string   // the file that the planted program writes
 	evil         string   // the planted program, as a shell's words
 	other        gitter   // a repository of the session's own making
-	open         Worktree // that of the session
+	open         Own      // that of the session
 	revisions    []string // to be shown
 }
 
 func newAttack(t *testing.T) attack {
 	t.Helper()
 	origin, clone := pair(t)
-	a := attack{gitter: clone, origin: origin, root: filepath.Join(t.TempDir(), "worktrees"), other: repository(t)}
+	a := attack{gitter: clone, origin: origin, root: filepath.Join(t.TempDir(), "clones"), other: repository(t)}
 	a.open = mustOpen(t, clone.clone(), own, a.root)
 	a.tree = clone.at(a.open.Dir).as(own)
 	a.witness = filepath.Join(t.TempDir(), "witness")
@@ -45,7 +45,7 @@ func (a attack) everything() {
 	p := Places{Clone: c, Log: slog.New(slog.DiscardHandler)}
 	_, _ = c.Condition(ctx)
 	_, _, _ = c.Excluding(ctx, "#", []string{"x"})
-	_, _, _ = p.GitDirs(ctx, a.open.Dir)
+	_, _, _, _ = p.GitDirs(ctx, a.open.Dir)
 	_, _ = p.Work(ctx, a.open.Dir, a.files(own))
 	_, _ = p.Work(ctx, a.dir, a.files(own))
 	_, _ = p.Record(ctx, own, marked(filepath.Join(a.dir, "a")))
@@ -57,7 +57,7 @@ func (a attack) everything() {
 	if w, err := c.Open(ctx, neighbour, filepath.Join(a.root, string(neighbour)), FromUpstream); err == nil {
 		_, _ = c.Close(ctx, w)
 	}
-	_, _ = c.Prune(ctx, a.root, Limits{Now: testTime(a.t)}, func(fleet.RunID) bool { return true })
+	_, _ = c.Prune(ctx, Limits{Now: testTime(a.t)}, func(fleet.RunID) bool { return true })
 	_, _ = p.Branches(ctx)
 	_, _, _ = c.Diff(ctx, a.revisions, 1<<20)
 	_, _, _ = c.Since(ctx, "HEAD~1", "HEAD", 1<<20)
@@ -144,32 +144,25 @@ func TestNothingPlantedRuns(t *testing.T) {
 			a.git("config", "includeIf.gitdir:/.path", path)
 			attributes(a, "* filter=x")
 		},
-		"config of the worktree": func(a attack) {
-			a.git("config", "extensions.worktreeConfig", "true")
-			a.tree.git("config", "--worktree", "filter.x.clean", a.evil)
-			attributes(a, "* filter=x")
-		},
-		"a folder in the place of .git": func(a attack) {
-			a.other.git("config", "filter.x.clean", a.evil)
-			a.other.write(".git/info/attributes", "* filter=x\n")
-			must.Do(a.t, os.Remove(filepath.Join(a.tree.dir, ".git")))
-			must.Do(a.t, os.CopyFS(filepath.Join(a.tree.dir, ".git"), os.DirFS(filepath.Join(a.other.dir, ".git"))))
-			a.tree.git("add", "a")
-			a.tree.write("a", "y\n")
-		},
-		"another .git": func(a attack) {
-			a.other.git("config", "filter.x.clean", a.evil)
-			a.other.write(".git/info/attributes", "* filter=x\n")
-			a.other.add("a", "a")
-			a.tree.write(".git", "gitdir: "+filepath.Join(a.other.dir, ".git")+"\n")
-			a.tree.write("a", "y\n")
-		},
 		"another common folder": func(a attack) {
 			a.other.git("config", "filter.x.clean", a.evil)
 			a.other.write(".git/info/attributes", "* filter=x\n")
-			a.write(".git/worktrees/"+string(own)+"/commondir", filepath.Join(a.other.dir, ".git")+"\n")
 			a.write(".git/commondir", filepath.Join(a.other.dir, ".git")+"\n")
 			a.write("a", "x\n")
+		},
+		"the clone's own settings": func(a attack) {
+			for _, pair := range [][2]string{{"core.fsmonitor", a.evil}, {"core.hooksPath", filepath.Dir(a.evil)}, {"filter.x.clean", a.evil}, {"filter.x.process", a.evil}, {"core.alternateRefsCommand", a.evil}} {
+				a.tree.git("config", pair[0], pair[1])
+			}
+			writeProgram(a.t, filepath.Join(filepath.Dir(a.evil), "reference-transaction"), "#!/bin/sh\nexec "+a.evil+"\n")
+			a.tree.write(".git/info/attributes", "* filter=x\n")
+			a.tree.write("a", "y\n")
+		},
+		"another repository in the place of the clone's": func(a attack) {
+			a.other.git("config", "core.fsmonitor", a.evil)
+			a.other.add("a", "a")
+			must.Do(a.t, os.RemoveAll(filepath.Join(a.tree.dir, ".git")))
+			a.tree.write(".git", "gitdir: "+filepath.Join(a.other.dir, ".git")+"\n")
 			a.tree.write("a", "y\n")
 		},
 		"submodule": func(a attack) {
@@ -247,7 +240,6 @@ func TestGitWritesThroughNoLink(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
 		"COMMIT_EDITMSG", "ORIG_HEAD", "FETCH_HEAD", "index", "logs/HEAD", "logs/refs/heads/main", "logs",
-		"worktrees/" + string(own) + "/COMMIT_EDITMSG", "worktrees/" + string(own) + "/logs/HEAD",
 	} {
 		for kind, target := range map[string]string{"a file": "profile", "nothing yet": "absent", "a chain": "chain"} {
 			if target != "profile" && name != "COMMIT_EDITMSG" && name != "logs/HEAD" {

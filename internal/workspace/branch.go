@@ -76,6 +76,15 @@ func (p Places) Branches(ctx context.Context) (map[fleet.RunID]string, error) {
 	return names, err
 }
 
+// branchOf is the branch that a run has, or is to have.
+func (t *turn) branchOf(ctx context.Context, run fleet.RunID) (string, error) {
+	branches, err := t.branches(ctx)
+	if b, there := branches[run]; err != nil || there {
+		return b.name, err
+	}
+	return t.newBranch(ctx, run)
+}
+
 // usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or
 // is what a rebase or a bisection under way comes back to.
 func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {

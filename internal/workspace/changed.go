@@ -2,39 +2,33 @@ package workspace
 
 import (
 	"context"
+	"path/filepath"
+	"strings"
 
 	"stint/internal/fleet"
 )
 
-// Changed are the files that a run has changed in a folder of its own, committed or not, since it
-// left the target: what the two last had in common. Its index is not refreshed, which a session at
-// work would find locked; a file that was only touched may count.
-func (p Places) Changed(ctx context.Context, target string, run fleet.RunID) ([]string, error) {
-	g, l, err := p.git(ctx, string(p.Dir))
+// Changed are the files that a run has changed in its own clone, committed or not, since it began. Its index is not
+// refreshed, which a session at work would find locked; a file that was only touched may count.
+func (p Places) Changed(ctx context.Context, run fleet.RunID) ([]string, error) {
+	dir := filepath.Join(p.Root, string(run))
+	if run == "" || !exists(dir) {
+		return nil, nil
+	}
+	s, err := p.source(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g = g.asItIs()
-	t, err := g.target(ctx, target)
+	start, err := s.start(ctx, dir)
+	if err != nil || start == "" {
+		return nil, err
+	}
+	in := p.within(s, dir)
+	changed, err := in.git(ctx, "--no-optional-locks", "diff-index", "--name-only", "--no-renames", "--no-ext-diff",
+		"--ignore-submodules=dirty", "-z", start, "--")
 	if err != nil {
 		return nil, err
 	}
-	tree, err := p.tree(ctx, &turn{git: g, layout: l, clone: p.Clone}, run)
-	if err != nil || tree == nil {
-		return nil, err
-	}
-	w := tree.asItIs()
-	base, related, err := w.asks(ctx, "merge-base", t.Tip, "HEAD")
-	if err != nil {
-		return nil, err
-	}
-	if !related {
-		base = emptyTree
-	}
-	changed, err := w.names(ctx, "diff-index", "--name-only", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "-z", base, "--")
-	if err != nil {
-		return nil, err
-	}
-	added, err := w.names(ctx, "ls-files", "--others", "--exclude-standard", "-z")
-	return append(changed, added...), err
+	added, err := in.git(ctx, "--no-optional-locks", "ls-files", "--others", "--exclude-standard", "-z")
+	return strings.FieldsFunc(changed+"\x00"+added, func(r rune) bool { return r == 0 }), err
 }

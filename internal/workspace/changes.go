@@ -113,14 +113,6 @@ func (c Clone) has(ctx context.Context, top string) bool {
 // reported is git in a work tree that the session's report names: in a run's worktree of the
 // clone, or in whatever repository git finds there.
 func (c Clone) reported(ctx context.Context, top string) (git, error) {
-	if g, l, err := c.git(ctx, string(c.Dir)); err == nil {
-		if _, err := fleet.ParseRunID(filepath.Base(top)); err == nil {
-			t := &turn{git: g, layout: l, clone: c}
-			if tree, err := t.worktree(ctx, top); err == nil {
-				return tree.git, nil
-			}
-		}
-	}
 	g, _, err := c.git(ctx, top)
 	return g, err
 }

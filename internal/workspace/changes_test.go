@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -229,18 +230,30 @@ func (g gitter) apart() {
 	}
 }
 
-func TestChangesInAWorktree(t *testing.T) {
+// TestWork has a session bring a colleague's commit into its clone, and push its own: its work is what it made.
+func TestWork(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)
-	w := must.Get(clone.clone().Open(t.Context(), own, filepath.Join(t.TempDir(), string(own)), FromHead))(t)
-	tree := clone.at(w.Dir).as(own)
+	p := clone.places(resolved(t.TempDir()))
+	site, _, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
+	must.Do(t, err)
+	tree := clone.at(site.Dir)
 	origin.add("theirs", "x\n")
 	tree.add("c", "c\n")
+	tree.add("c_test.go", "d\n")
 	clone.add("neighbours", "x\n")
 	tree.git("pull", "-q", "--rebase", "origin", "main")
-	clone.leaves(left{commits: []string{"c"}, branch: tree.git("branch", "--show-current"), files: 1, inserted: 1})
-	if n, err := Folder(w.Dir).Commits(clone.files(own)); n != 1 || err != nil {
-		t.Errorf("counted %d, %v, want 1", n, err)
+	tree.git("push", "-q", "origin", "HEAD:side")
+	tree.write("c", "not committed\n")
+	w := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
+	if len(w.Revisions) != 2 || w.Revisions[1] != tree.git("rev-parse", "HEAD") || clone.git("rev-parse", site.Branch) != w.Revisions[1] {
+		t.Errorf("commits: %v, on %s", w.Revisions, site.Branch)
+	}
+	w.Revisions = nil
+	must.Equal(t, "work", w, fleet.Work{Commits: 2, Branch: site.Branch, Known: true, Standing: 2, Files: 2, Tests: 1, Insertions: 2})
+	again := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
+	if again.Commits != 2 {
+		t.Errorf("asked again: %d commits", again.Commits)
 	}
 }
 

@@ -25,8 +25,9 @@ import (
 type Clone struct {
 	Dir         Folder
 	Fleet       fleet.Name    // whose runs' branches are its own
-	Root        string        // where its worktrees are made, each in a folder named like its run
+	Root        string        // where the clones of runs are made, each in a folder named like its run
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
+	Walls       Walls         // in which git runs in the clones of sessions; nil: in none
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
 	// Found is where git keeps what it knows of Dir, once it was asked: it stays there

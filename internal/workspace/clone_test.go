@@ -58,7 +58,7 @@ func act(mode string, c Clone, tree string) error {
 		return err
 	case "close":
 		c.Root = filepath.Dir(tree)
-		_, err := c.Close(ctx, Worktree{Run: own, Dir: tree})
+		_, err := c.Close(ctx, Own{Run: own, Dir: tree, Branch: "stint/bob/" + string(own)})
 		return err
 	case "land":
 		return landAll(ctx, c, tree)
@@ -76,7 +76,12 @@ func person() []string {
 }
 
 func cloneAt(dir string) Clone {
-	return Clone{Dir: Folder(dir), Fleet: "bob", Environment: person(), Patience: time.Minute, Timeout: time.Minute}
+	return Clone{Dir: Folder(dir), Fleet: "bob", Environment: person(), Patience: time.Minute, Timeout: time.Minute, Walls: walls}
+}
+
+// walls let git write in a clone, and nowhere else.
+func walls(_ context.Context, dir string, _ []string) ([]string, error) {
+	return []string{"bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--bind", dir, dir, "--chdir", dir, "--"}, nil
 }
 
 func (g gitter) clone() Clone { return cloneAt(g.dir) }

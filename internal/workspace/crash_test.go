@@ -65,7 +65,8 @@ func (g gitter) deadly(arm string, stop int) []string {
 		program = hookedGit
 		g.at(dir).hook("reference-transaction", deadlyHook)
 	}
-	writeProgram(g.t, filepath.Join(dir, "git"), program)
+	// Git in a clone gets no such variable, and no stop: its box holds it.
+	writeProgram(g.t, filepath.Join(dir, "git"), strings.Replace(program, "\n", "\nREAL='"+os.Getenv("PATH")+"'; COUNT=${COUNT:-/dev/null}\n", 1))
 	return append(env, "PATH="+dir+":"+os.Getenv("PATH"), "HOOKS="+filepath.Join(dir, ".git/hooks"))
 }
 
@@ -84,7 +85,7 @@ func (g gitter) crash(arm string, stop int, mode, tree string) bool {
 	return true
 }
 
-// allStops asks for every stop; without it each arm takes every fourth, and begins with
+// allStops asks for every stop; without it each arm takes every sixth, and begins with
 // another one. All of them take a minute.
 const allStops = "STINT_TEST_ALL_STOPS"
 
@@ -93,7 +94,7 @@ func everyStop(t *testing.T, do func(t *testing.T, clone gitter, arm string, sto
 	t.Helper()
 	const most = 100 // more than there are
 	again := template(t, prepare)
-	stride := 4
+	stride := 6
 	if os.Getenv(allStops) != "" {
 		stride = 1
 	}
@@ -176,9 +177,9 @@ func (g gitter) crashOrFail(arm string, stop int) bool {
 	return errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL
 }
 
-// TestWorktreeSurvivesCrashes kills the opening and the closing of a worktree; pruning
+// TestOwnCloneSurvivesCrashes kills the making and the homecoming of a clone; pruning
 // leaves nothing of it, and the next one can be opened.
-func TestWorktreeSurvivesCrashes(t *testing.T) {
+func TestOwnCloneSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"open", "close"} {
 		t.Run(mode, func(t *testing.T) {
@@ -188,11 +189,24 @@ func TestWorktreeSurvivesCrashes(t *testing.T) {
 				root := t.TempDir()
 				dir := filepath.Join(root, string(own))
 				if mode == "close" {
-					must.Get(clone.clone().Open(t.Context(), own, dir, FromHead))(t)
+					w := must.Get(clone.clone().Open(t.Context(), own, dir, FromHead))(t)
+					tree := clone.at(w.Dir)
+					tree.add("done", "done")
+					tree.write("begun", "begun")
 				}
 				stopped := clone.crash(arm, stop, mode, dir)
-				mustPrune(t, clone, root, Limits{Now: testTime(t)})
-				clone.mustHaveNo(root, dir)
+				mustPrune(t, clone, root, Limits{Now: testTime(t), Keep: 1})
+				if mode == "close" {
+					if got := clone.git("ls-tree", "--name-only", "refs/stint/wip/"+string(own)); !strings.Contains(got, "begun") {
+						t.Errorf("%s %d: what was uncommitted is gone: %s", arm, stop, got)
+					}
+					clone.git("update-ref", "-d", "refs/stint/wip/"+string(own))
+					if got := clone.git("log", "-1", "--format=%s", "stint/bob/"+string(own)); got != "done" {
+						t.Errorf("%s %d: the branch is at %q", arm, stop, got)
+					}
+					clone.git("branch", "-D", "stint/bob/"+string(own))
+				}
+				clone.mustHaveNo(root)
 				if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
 					t.Errorf("%s %d: %v", arm, stop, err)
 				}
@@ -219,14 +233,17 @@ func TestReopenSurvivesCrashes(t *testing.T) {
 				tree.add("done", "done")
 				tip := tree.git("rev-parse", "HEAD")
 				if gone {
-					clone.git("worktree", "remove", dir)
+					must.Get(c.Close(t.Context(), w))(t)
 				} else {
 					tree.write("begun", "begun")
 				}
 				stopped := clone.crash(arm, stop, "reopen", dir)
-				if got := clone.git("rev-parse", w.Branch); got != tip {
-					t.Errorf("%s %d: the branch is at %s, want %s", arm, stop, got, tip)
+				if gone {
+					if got := clone.git("rev-parse", w.Branch); got != tip {
+						t.Errorf("%s %d: the branch is at %s, want %s", arm, stop, got, tip)
+					}
 				}
+				mustPrune(t, clone, c.Root, Limits{Now: testTime(t), Keep: 1})
 				again, err := c.Reopen(t.Context(), neighbour, own)
 				if err != nil || again.Dir != dir || again.Branch != w.Branch {
 					t.Fatalf("%s %d: got %+v, %v", arm, stop, again, err)

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -38,12 +39,7 @@ const gitGrace = 5 * time.Second
 // ends with it.
 func (g git) run(ctx context.Context, args ...string) (string, error) {
 	var stdout bytes.Buffer
-	err := g.write(ctx, &stdout, args...)
-	for g.completed(err) && (args[0] != "worktree" || args[1] != "add") { // whose branch is there by now: see passing
-		stdout.Reset()
-		err = g.write(ctx, &stdout, args...)
-	}
-	if err != nil {
+	if err := g.write(ctx, &stdout, args...); err != nil {
 		return "", err
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
@@ -94,26 +90,52 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	if g.turn != nil {
 		cmd.ExtraFiles = []*os.File{g.turn}
 	}
+	return failedGit(ctx, cmd, args[0], runGroup(cmd), stderr.String())
+}
+
+// startGroup starts a command in a session of its own. When its context ends, it and its children are asked to end.
+func startGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = gitGrace
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	if err := cmd.Start(); err != nil {
-		if errors.Is(err, exec.ErrNotFound) {
-			return fleet.WithHint(fmt.Errorf("run git: %w", err), "install git")
-		}
-		return fmt.Errorf("run git %s: %w", args[0], err)
+	err := cmd.Start()
+	if errors.Is(err, exec.ErrNotFound) {
+		err = fleet.WithHint(err, "install "+filepath.Base(cmd.Args[0]))
 	}
+	return err
+}
+
+// waitGroup waits for a command of [startGroup], and ends what it has left behind.
+func waitGroup(cmd *exec.Cmd) error {
 	err := cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	if err == nil || cmd.ProcessState.Success() && errors.Is(err, exec.ErrWaitDelay) {
+	if errors.Is(err, exec.ErrWaitDelay) && cmd.ProcessState.Success() {
 		return nil
+	}
+	return err
+}
+
+func runGroup(cmd *exec.Cmd) error {
+	if err := startGroup(cmd); err != nil {
+		return err
+	}
+	return waitGroup(cmd)
+}
+
+// failedGit is the error of a git command, with what it said. Nil: it did not fail.
+func failedGit(ctx context.Context, cmd *exec.Cmd, name string, err error, stderr string) error {
+	if err == nil {
+		return nil
+	}
+	if cmd.ProcessState == nil {
+		return fmt.Errorf("run git %s: %w", name, err)
 	}
 	status := cmd.ProcessState.ExitCode()
 	if ctx.Err() != nil {
 		status = -1
 		err = context.Cause(ctx)
 	}
-	return &gitError{command: args[0], status: status, said: said(stderr.String()), err: err}
+	return &gitError{command: name, status: status, said: said(stderr), err: err}
 }
 
 // asks is run for commands that answer with exit status 1: false stands for that.

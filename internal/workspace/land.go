@@ -364,24 +364,10 @@ func (t *turn) drop(ctx context.Context, l fleet.Landing) (kept string, err erro
 	}
 	dir := filepath.Join(t.clone.Root, string(l.Run))
 	if exists(dir) {
-		s, _, err := t.state(ctx, "", dir)
-		if errors.Is(err, errNoRepository) {
-			s.Dirty, err = !bare(dir), nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if s.Dirty {
-			return dir + " has uncommitted changes", nil
-		}
-		if tree, err := t.worktree(ctx, dir); err == nil {
-			if head, _, err := tree.revision(ctx, "HEAD"); err != nil || head != l.Tip {
-				return dir + " has other commits", err
-			}
-		}
-		if err := t.remove(ctx, dir); err != nil {
-			return "", err
-		}
+		return dir + " has work that is not home", nil
+	}
+	if _, left, err := t.revision(ctx, wipRef(dir)); err != nil || left {
+		return "what was left uncommitted is " + wipRef(dir), err
 	}
 	if !there {
 		return "", nil
@@ -405,12 +391,6 @@ func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (di
 		case used == "":
 			// If we die in it, git has half a folder there: git worktree remove --force.
 			return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
-		case used == resolved(filepath.Join(t.clone.Root, string(run))):
-			// If we die in it, the folder may be there and git look for it where it was: the next call says so to git.
-			if !exists(used) && exists(dir) {
-				return t.insist(ctx, "worktree", "repair", "--", dir)
-			}
-			return t.insist(ctx, "worktree", "move", "--", used, dir)
 		}
 		dir = used
 		return nil

@@ -40,7 +40,7 @@ func landAll(ctx context.Context, c Clone, tree string) error {
 	return errors.Join(err, c.Unstack(ctx))
 }
 
-// workOf is a clone with a run's worktree, in which do committed something.
+// workOf is a workspace with the work of a run, as do left it in the clone of that.
 func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Landing, c Clone) {
 	t.Helper()
 	_, clone = pair(t)
@@ -49,7 +49,8 @@ func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Lan
 	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
 	tree = clone.at(w.Dir)
 	do(tree)
-	return clone, tree, fleet.Landing{Run: own, Branch: w.Branch, Tip: tree.git("rev-parse", "HEAD"), Target: "main"}, c
+	must.Get(c.Close(t.Context(), w))(t)
+	return clone, tree, fleet.Landing{Run: own, Branch: w.Branch, Tip: clone.git("rev-parse", w.Branch), Target: "main"}, c
 }
 
 func TestStack(t *testing.T) {
@@ -109,7 +110,7 @@ func TestStack(t *testing.T) {
 			}
 			if name != "left from last" {
 				must.Do(t, c.Unstack(t.Context()))
-			} else if _, err := c.Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return false }); err != nil {
+			} else if _, err := c.Prune(t.Context(), Limits{}, func(fleet.RunID) bool { return false }); err != nil {
 				t.Fatal(err)
 			}
 			if exists(c.landingDir()) || strings.Contains(clone.git("worktree", "list"), "landing") {
@@ -206,25 +207,25 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
-// TestDropKeeps has work in a run's folder that did not land.
+// TestDropKeeps has work of a run that did not land.
 func TestDropKeeps(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		do   func(clone, tree gitter)
+		work func(tree gitter)
+		do   func(clone gitter)
 		want string
 	}{
-		"changes":  {func(_, tree gitter) { tree.write("a", "x") }, "has uncommitted changes"},
-		"commits":  {func(_, tree gitter) { tree.add("e", "e") }, "branch stint/bob/0own has other commits"},
-		"detached": {func(_, tree gitter) { tree.git("switch", "--quiet", "--detach"); tree.add("e", "e") }, "0own has other commits"},
-		"moved away": {func(clone, tree gitter) {
-			tree.git("switch", "--quiet", "--detach")
-			clone.git("switch", "--quiet", "stint/bob/0own")
-		}, "is checked out in "},
+		"uncommitted": {func(tree gitter) { tree.write("a", "x") }, func(gitter) {}, "what was left uncommitted is refs/stint/wip/0own"},
+		"a folder":    {func(tree gitter) { tree.write("a", "x"); tree.git("stash", "-q") }, func(gitter) {}, "0own has work that is not home"},
+		"commits": {func(gitter) {}, func(clone gitter) {
+			clone.git("branch", "-f", "stint/bob/0own", clone.git("commit-tree", "-p", "stint/bob/0own", "-m", "e", "stint/bob/0own^{tree}"))
+		}, "branch stint/bob/0own has other commits"},
+		"checked out": {func(gitter) {}, func(clone gitter) { clone.git("switch", "--quiet", "stint/bob/0own") }, "is checked out in "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			clone, tree, l, c := workOf(t, func(tree gitter) { tree.add("d", "new\n") })
-			test.do(clone, tree)
+			clone, _, l, c := workOf(t, func(tree gitter) { tree.add("d", "new\n"); test.work(tree) })
+			test.do(clone)
 			kept, err := c.Drop(t.Context(), l)
 			if err != nil || !strings.Contains(kept, test.want) {
 				t.Errorf("got %q, %v, want %q", kept, err, test.want)
@@ -251,6 +252,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				w := must.Get(c.Open(t.Context(), own, tree, FromHead))(t)
 				clone.at(w.Dir).add("a", "new\n")
 				clone.at(w.Dir).add("d", "new\n")
+				must.Get(c.Close(t.Context(), w))(t)
 				if !out {
 					clone.git("switch", "--quiet", "--detach")
 				}
@@ -274,7 +276,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				if got := clone.git("status", "--porcelain", "--untracked-files=no") + clone.git("stash", "list"); out && got != "" {
 					t.Errorf("changes: %s", got)
 				}
-				if _, err := clone.clone().Prune(t.Context(), c.Root, Limits{}, func(fleet.RunID) bool { return true }); err != nil {
+				if _, err := c.Prune(t.Context(), Limits{}, func(fleet.RunID) bool { return true }); err != nil {
 					t.Error(err)
 				}
 				if got := clone.git("worktree", "list") + clone.git("branch", "--list", "stint/*"); strings.Contains(got, string(own)) {

@@ -101,6 +101,9 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 	}
 	for run, b := range branches {
 		dir := dirs[heads+b.name]
+		if own := filepath.Join(c.Root, string(run)); dir == "" && exists(own) {
+			dir = own
+		}
 		all = append(all, review.Branch{
 			Run: run, Name: b.name, Tip: b.tip, Dir: dir, Since: b.dated, Apart: dir != "" && filepath.Base(dir) != string(run),
 		})

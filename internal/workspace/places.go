@@ -19,16 +19,28 @@ type Places struct {
 	Log    *slog.Logger
 }
 
-// Mark is an environment variable for the agent, see [Folder.Mark].
-func (p Places) Mark(files fleet.RunFiles) string { return p.Dir.Mark(files) }
+// Environment is what git of the agent goes by, in the folder where it works: in a clone the operator's settings, in the
+// workspace the report by which its commits are known, see [Folder.Mark].
+func (p Places) Environment(dir string, files fleet.RunFiles) []string {
+	if p.owns(dir) {
+		return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + filepath.Join(dir, ".git", operatorConfig)}
+	}
+	return []string{p.Dir.Mark(files)}
+}
+
+// owns reports whether a folder is that of a run's own clone.
+func (p Places) owns(dir string) bool {
+	_, err := fleet.ParseRunID(filepath.Base(dir))
+	return err == nil && filepath.Dir(dir) == p.Root
+}
 
 // Enter readies the folder in which a run is to work, and returns it with what is to be
-// called when the run has ended. A worktree starts from the upstream as it is fetched
+// called when the run has ended. A clone starts from the upstream as it is fetched
 // now, or else from what the workspace has checked out; the workspace itself is not
 // touched for it.
 func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error) {
 	stay := func(context.Context) (string, error) { return "", nil }
-	leaving := func(w Worktree) func(context.Context) (string, error) {
+	leaving := func(w Own) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
 			state, err := p.Close(ctx, w)
 			return state.Reason(), err
@@ -38,7 +50,7 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 	case place.Continues != "":
 		w, err := p.Reopen(ctx, run, place.Continues)
 		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), err
-	case place.Worktree:
+	case place.Own:
 		from := FromHead
 		if place.Sync {
 			if _, err := p.Fetch(ctx, run); err != nil {
@@ -73,17 +85,24 @@ func (p Places) On(ctx context.Context) string {
 	return branch
 }
 
-// Branch names the branch that a run's worktree will have, unless another branch is in the
+// Branch names the branch that a run's work will have, unless another branch is in the
 // way of the name.
 func (p Places) Branch(run fleet.RunID) string { return p.nested() + string(run) }
 
 // Work returns what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
+	if p.owns(dir) {
+		branch, err := p.branchOf(ctx, dir)
+		if err != nil {
+			return fleet.Work{}, err
+		}
+		return p.work(ctx, dir, branch)
+	}
 	if info, err := os.Lstat(files.Git); err == nil && info.Size() > maxTrace {
 		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",
 			slog.String("reason", fmt.Sprintf("%s has %d bytes, of which %d are read", files.Git, info.Size(), maxTrace)))
 	}
-	if _, _, err := p.GitDirs(ctx, string(p.Dir)); err != nil { // of which a session of the workspace can have changed the folder
+	if _, _, _, err := p.GitDirs(ctx, string(p.Dir)); err != nil { // of which a session of the workspace can have changed the folder
 		p.Log.WarnContext(ctx, "git's folder not looked at", slog.Any("err", err))
 	}
 	commits, err := Folder(dir).Commits(files)
@@ -99,28 +118,34 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 	}, err
 }
 
-// GitDirs are where git keeps what it knows of the folder, and of the clone with all of
-// its worktrees. For a worktree that is not there yet they are where git would make them; for a
-// folder that no git knows, where git init would. Files that a session planted in the clone's are removed.
-func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, err error) {
-	in := dir
-	if filepath.Dir(dir) == p.Root {
-		in = string(p.Dir)
+// branchOf is the branch of the run whose clone a folder is.
+func (p Places) branchOf(ctx context.Context, dir string) (string, error) {
+	t, err := p.looking(ctx)
+	if err != nil {
+		return "", err
 	}
-	l, err := p.found(ctx, in)
+	return t.branchOf(ctx, fleet.RunID(filepath.Base(dir)))
+}
+
+// GitDirs are where git keeps what it knows of the folder, and of all that belong together, and the folders of objects that it
+// borrows, for a run's own clone. For a folder that no git knows they are where git init would make them. Files
+// that a session planted in the workspace's are removed.
+func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, borrowed []string, err error) {
+	l, err := p.found(ctx, string(p.Dir))
+	own = filepath.Join(dir, ".git")
 	switch {
 	case errors.Is(err, errNoRepository):
-		own = filepath.Join(dir, ".git")
 		p.dropPlanted(ctx, own)
-		return own, own, nil
+		return own, own, nil, nil
 	case err != nil:
-		return "", "", fmt.Errorf("find what git keeps of %s: %w", dir, err)
+		return "", "", nil, fmt.Errorf("find what git keeps of %s: %w", dir, err)
 	}
 	p.dropPlanted(ctx, l.common)
-	if filepath.Dir(dir) == p.Root {
-		return filepath.Join(l.common, "worktrees", filepath.Base(dir)), l.common, nil
+	if p.owns(dir) {
+		s, err := p.source(ctx)
+		return own, own, s.borrowed, err
 	}
-	return l.gitDir, l.common, nil
+	return l.gitDir, l.common, nil, nil
 }
 
 // dropPlanted removes the files by which git takes the settings and hooks of another folder
@@ -143,15 +168,44 @@ func (p Places) dropPlanted(ctx context.Context, common string) {
 	}
 }
 
-// Tidy prunes the worktrees and branches of runs that are over.
+// Clones are the runs with clones of their own in which there may be work that is not home.
+func (p Places) Clones() (runs []fleet.RunID) {
+	entries, _ := os.ReadDir(p.Root) // without a folder no run ever had one
+	for _, entry := range entries {
+		if dir := filepath.Join(p.Root, entry.Name()); p.owns(dir) && !exists(keptMark(dir)) {
+			runs = append(runs, fleet.RunID(entry.Name()))
+		}
+	}
+	return runs
+}
+
+// Rescue brings home the work of runs that are over and had no time for it, and removes their clones.
+func (p Places) Rescue(ctx context.Context, over func(fleet.RunID) bool) (err error) {
+	for _, run := range p.Clones() {
+		dir := filepath.Join(p.Root, string(run))
+		if !over(run) {
+			continue
+		}
+		branch, lost := p.branchOf(ctx, dir)
+		if lost == nil {
+			_, lost = p.Close(ctx, Own{Run: run, Dir: dir, Branch: branch})
+		}
+		if lost != nil && !errors.Is(lost, errNoRepository) {
+			err = errors.Join(err, fmt.Errorf("bring home the work of run %s: %w", run, lost))
+		}
+	}
+	return err
+}
+
+// Tidy prunes what runs that are over have left.
 func (p Places) Tidy(ctx context.Context, over func(fleet.RunID) bool) error {
 	if !exists(p.Root) {
-		return nil // no run ever had one
+		return nil // no run ever had a clone
 	}
-	pruned, err := p.Prune(ctx, p.Root, p.Limits, over)
+	pruned, err := p.Prune(ctx, p.Limits, over)
 	for _, w := range pruned {
 		if w.Removed {
-			p.Log.InfoContext(ctx, "worktree removed", slog.String("run_id", string(w.Run)), slog.String("reason", w.Reason))
+			p.Log.InfoContext(ctx, "clone removed", slog.String("run_id", string(w.Run)), slog.String("reason", w.Reason))
 		}
 	}
 	if errors.Is(err, errNoRepository) {

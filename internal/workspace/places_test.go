@@ -10,7 +10,7 @@ import (
 )
 
 // TestGitDirs finds what a session must be able to write for a commit: in the workspace,
-// in a worktree, before that is there, and where there is no git.
+// in a clone of its own, before that is there, and where there is no git.
 func TestGitDirs(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)
@@ -18,23 +18,26 @@ func TestGitDirs(t *testing.T) {
 	gitDir, dir := resolved(filepath.Join(clone.dir, ".git")), filepath.Join(p.Root, string(own))
 	check := func(name string, p Places, dir, wantOwn, wantCommon string) {
 		t.Helper()
-		got, common, err := p.GitDirs(t.Context(), dir)
+		got, common, _, err := p.GitDirs(t.Context(), dir)
 		if err != nil || got != wantOwn || common != wantCommon {
 			t.Errorf("%s: got %s and %s, %v; want %s and %s", name, got, common, err, wantOwn, wantCommon)
 		}
 	}
 	check("workspace", p, clone.dir, gitDir, gitDir)
-	check("worktree to be", p, dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
-	made, leave, err := p.Enter(t.Context(), own, fleet.Place{Worktree: true})
+	check("clone to be", p, dir, filepath.Join(dir, ".git"), filepath.Join(dir, ".git"))
+	made, leave, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
 	must.Do(t, err)
-	check("worktree", p, made.Dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
+	check("clone", p, made.Dir, filepath.Join(dir, ".git"), filepath.Join(dir, ".git"))
+	if _, _, borrowed, err := p.GitDirs(t.Context(), made.Dir); err != nil || len(borrowed) != 1 || borrowed[0] != filepath.Join(gitDir, "objects") {
+		t.Errorf("borrowed: %v, %v", borrowed, err)
+	}
 	if _, err := leave(t.Context()); err != nil {
 		t.Error(err)
 	}
 	below := filepath.Join(clone.dir, "below")
 	must.Do(t, os.Mkdir(below, 0o755))
 	check("folder in the clone", p, below, gitDir, gitDir)
-	// A file that a session plants in the clone's, so that git goes by another one, is gone; a worktree's stays.
+	// A file that a session plants in the clone's, so that git goes by another one, is gone.
 	for _, name := range []string{"commondir", "gitdir"} {
 		clone.write(".git/"+name, "../evil\n")
 	}
@@ -43,11 +46,6 @@ func TestGitDirs(t *testing.T) {
 		if _, err := os.Lstat(filepath.Join(gitDir, name)); !os.IsNotExist(err) {
 			t.Errorf("%s is left: %v", name, err)
 		}
-	}
-	clone.git("worktree", "add", "-q", "--detach", dir)
-	check("worktree of the clone", Places{Clone: cloneAt(dir), Log: p.Log}, dir, filepath.Join(gitDir, "worktrees", string(own)), gitDir)
-	if _, err := os.Lstat(filepath.Join(gitDir, "worktrees", string(own), "commondir")); err != nil {
-		t.Error(err)
 	}
 	empty := t.TempDir()
 	check("no git", Places{Clone: cloneAt(empty)}, empty, filepath.Join(empty, ".git"), filepath.Join(empty, ".git"))

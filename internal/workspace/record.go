@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,8 +13,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// Record changes a file of the clone in a way that stands in no merge's way: as a commit
-// of its own, of that file alone. A run that has commits in a worktree of its own gets it
+// Record changes a file of the workspace in a way that stands in no merge's way: as a commit
+// of its own, of that file alone. A run that has commits on a branch of its own gets it
 // there, and a merge of its branch brings it; its name is returned. Else it goes where the file
 // is. The change is only written, and not committed, where git does not know the file, or where
 // it has changes that somebody has not committed: it is committed with these. A branch that
@@ -31,24 +32,10 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 		return "", err
 	}
 	err = c.inTurn(ctx, run, "record", func(ctx context.Context, t *turn) error {
-		tree, err := p.tree(ctx, t, run)
-		if err != nil {
-			return err
-		}
-		if tree == nil {
-			return t.record(ctx, e.Path, e)
-		}
 		branches, err := t.branches(ctx)
-		if err != nil {
-			return err
-		}
-		at, attached, err := tree.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-		if err != nil {
-			return err
-		}
 		name := branches[run].name
-		if name == "" || !attached || at != heads+name {
-			return t.record(ctx, e.Path, e)
+		if err != nil || name == "" {
+			return errors.Join(err, t.record(ctx, e.Path, e))
 		}
 		unmerged, err := t.countUnmerged(ctx, []string{heads + name})
 		if err != nil {
@@ -57,9 +44,10 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 		if unmerged == 0 {
 			return t.record(ctx, e.Path, e)
 		}
-		if own := ownCopy(tree.layout, t.layout, e.Path); own != "" {
+		recorded, err := t.recordOn(ctx, name, branches[run].tip, e)
+		if err != nil || recorded {
 			branch = name
-			return tree.record(ctx, own, e)
+			return err
 		}
 		_, same, err := t.asks(ctx, diff("--quiet", "HEAD..."+heads+name, "--", e.Path)...)
 		if err == nil && !same { // the branch moves the file, or takes it away: a change here would be in the way of that
@@ -74,48 +62,72 @@ func (p Places) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (
 	return branch, nil
 }
 
-// Own is the copy of a file that is in a run's own worktree; empty: there is none.
-func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, error) {
-	if !exists(filepath.Join(p.Root, string(run))) {
-		return "", nil
+// recordOn changes a file on a branch that is checked out nowhere, as a commit of its own. False: the branch does not have it as a
+// file.
+//
+// If we die in it, there are objects that nothing names, and a file that the next call writes over.
+func (t *turn) recordOn(ctx context.Context, branch, tip string, e fleet.FileEdit) (recorded bool, err error) {
+	rel, err := filepath.Rel(t.top, resolvedFile(e.Path))
+	if err != nil || !filepath.IsLocal(rel) {
+		return false, err
 	}
-	g, l, err := p.git(ctx, filepath.Dir(path))
+	listed, err := t.run(ctx, "ls-tree", "--full-tree", tip, "--", rel)
+	mode, rest, _ := strings.Cut(listed, " ")
+	if err != nil || !strings.HasPrefix(mode, "100") {
+		return false, err
+	}
+	var blob bytes.Buffer
+	if err := t.git.write(ctx, &blob, "cat-file", "blob", strings.Fields(rest)[1]); err != nil {
+		return false, err
+	}
+	edited, err := e.Edit(e.Path, blob.Bytes())
+	if err != nil || bytes.Equal(edited, blob.Bytes()) {
+		return err == nil, err
+	}
+	id, err := t.feed(bytes.NewReader(edited)).run(ctx, "hash-object", "-w", "--stdin")
 	if err != nil {
-		return "", fmt.Errorf("find the copy of %s in the worktree of run %s: %w", path, run, err)
+		return false, err
 	}
-	tree, err := p.tree(ctx, &turn{git: g, layout: l}, run)
-	if err != nil || tree == nil {
-		return "", err
+	g := t.git
+	g.env = append(slices.Clone(g.env), append(asStint(), "GIT_INDEX_FILE="+filepath.Join(t.common, "stint-index"))...)
+	entry, tree := mode+","+id+","+filepath.ToSlash(rel), ""
+	for _, args := range [][]string{{"read-tree", tip}, {"update-index", "--cacheinfo", entry}, {"write-tree"}} {
+		if tree, err = g.run(ctx, args...); err != nil {
+			return false, err
+		}
 	}
-	return ownCopy(tree.layout, l, path), nil
+	commit, err := g.run(ctx, "commit-tree", "-m", e.Subject, "-p", tip, tree)
+	if err != nil {
+		return false, err
+	}
+	_, err = g.run(ctx, "update-ref", "--no-deref", "-m", "stint: "+e.Subject, heads+branch, commit, tip)
+	return err == nil, errors.Join(err, os.Remove(filepath.Join(t.common, "stint-index")))
 }
 
-// tree is a run's own worktree, if it has one of the clone that a file is in; nil: none. The
-// tasks may be in another repository than the sessions' work.
-func (p Places) tree(ctx context.Context, t *turn, run fleet.RunID) (*turn, error) {
+// Own is the copy of a file that is in a run's own clone; empty: there is none. The tasks may be in another repository than
+// the sessions' work. A link there is the agent's, and may lead anywhere.
+func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, error) {
 	dir := filepath.Join(p.Root, string(run))
 	if run == "" || !exists(dir) {
-		return nil, nil
+		return "", nil
 	}
-	tree, err := t.worktree(ctx, dir)
-	if errors.Is(err, errNoRepository) {
-		return nil, nil
+	_, its, err := p.git(ctx, filepath.Dir(path))
+	if err != nil {
+		return "", fmt.Errorf("find the copy of %s in the clone of run %s: %w", path, run, err)
 	}
-	return tree, err
-}
-
-// ownCopy is the copy in a worktree of a file of the clone; empty: there is none. A link there is
-// the agent's, and may lead anywhere.
-func ownCopy(tree, l layout, path string) string {
+	_, l, err := p.git(ctx, string(p.Dir))
+	if err != nil || its.common != l.common {
+		return "", err
+	}
 	rel, err := filepath.Rel(l.top, resolvedFile(path))
 	if err != nil || !filepath.IsLocal(rel) {
-		return ""
+		return "", nil //nolint:nilerr // it is nowhere in the clone
 	}
-	own := filepath.Join(tree.top, rel)
+	own := filepath.Join(resolved(dir), rel)
 	if at, err := filepath.EvalSymlinks(own); err != nil || at != own {
-		return ""
+		return "", nil //nolint:nilerr // there is none
 	}
-	return own
+	return own, nil
 }
 
 // resolvedFile is where a file's folder really is; the file itself may be a link.
@@ -183,11 +195,11 @@ func (t *turn) alone(ctx context.Context, path string, e fleet.FileEdit) (bool, 
 	return false, nil
 }
 
-// commitAlone commits one file. The commit is stint's, and nobody's work: nothing signs it. The log of HEAD names it so that it is never taken for a session's.
+// commitAlone commits one file. The commit is stint's, and nobody's work: nothing signs it. The log of HEAD names it so that it is
+// never taken for a session's.
 func (t *turn) commitAlone(ctx context.Context, path, subject string) error {
 	g := t.git
-	g.env = append(slices.Clone(g.env), "GIT_REFLOG_ACTION=stint", "GIT_AUTHOR_NAME=stint", "GIT_AUTHOR_EMAIL=stint@localhost",
-		"GIT_COMMITTER_NAME=stint", "GIT_COMMITTER_EMAIL=stint@localhost")
+	g.env = append(slices.Clone(g.env), append(asStint(), "GIT_REFLOG_ACTION=stint")...)
 	if _, clean, err := g.asks(ctx, diff("--quiet", "HEAD", "--", path)...); err != nil || clean {
 		return err // it is what it is to be
 	}

@@ -117,9 +117,9 @@ func TestRecordWaits(t *testing.T) {
 	}
 }
 
-// TestRecordInAWorktree puts the change on the branch of a run that has commits, so that
+// TestRecordOnABranch puts the change on the branch of a run that has commits, so that
 // the merge brings it; without any the branch is nobody's to merge.
-func TestRecordInAWorktree(t *testing.T) {
+func TestRecordOnABranch(t *testing.T) {
 	t.Parallel()
 	for name, commits := range map[string]bool{"with commits": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -131,6 +131,9 @@ func TestRecordInAWorktree(t *testing.T) {
 			if commits {
 				g.at(w.Dir).add("work", "work")
 			}
+			if _, _, err := g.clone().bringHome(t.Context(), w.Dir, w.Branch); err != nil {
+				t.Fatal(err)
+			}
 			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
 			if err != nil || (branch == w.Branch) != commits {
 				t.Fatalf("got %q, %v", branch, err)
@@ -141,18 +144,20 @@ func TestRecordInAWorktree(t *testing.T) {
 			if status := g.git("status", "--porcelain"); status != "" {
 				t.Errorf("status %q, which stands in a merge's way", status)
 			}
-			g.git("merge", "-q", "-m", "merge", w.Branch)
+			if commits {
+				g.git("merge", "-q", "-m", "merge", w.Branch)
+			}
 			if text := g.read("a.md"); text != "done\n" {
 				t.Errorf("merged, the file is %q", text)
 			}
 			if s, err := g.clone().Close(t.Context(), w); err != nil || s.Reason() != "" {
-				t.Errorf("merged, the worktree is kept: %+v, %v", s, err)
+				t.Errorf("merged, the clone is kept: %+v, %v", s, err)
 			}
 		})
 	}
 }
 
-// TestRecordBesideAnAgent has an agent leave its worktree in ways in which the change has no
+// TestRecordBesideAnAgent has an agent leave its clone in ways in which the change has no
 // place there. Nothing of it stands in the way of a merge of the branch.
 func TestRecordBesideAnAgent(t *testing.T) {
 	t.Parallel()
@@ -180,7 +185,7 @@ func TestRecordBesideAnAgent(t *testing.T) {
 			g.git("add", ".")
 			g.git("commit", "-qm", "link")
 		}, true, "todo\n"},
-		"HEAD detached": {func(g gitter) { g.add("work", "work"); g.git("checkout", "-q", "--detach") }, false, "done\n"},
+		"HEAD detached": {func(g gitter) { g.add("work", "work"); g.git("checkout", "-q", "--detach") }, true, "done\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -189,6 +194,9 @@ func TestRecordBesideAnAgent(t *testing.T) {
 			root := t.TempDir()
 			w := must.Get(g.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
 			tt.work(g.at(w.Dir))
+			if _, _, err := g.clone().bringHome(t.Context(), w.Dir, w.Branch); err != nil {
+				t.Fatal(err)
+			}
 			branch, err := g.places(root).Record(t.Context(), own, marked(filepath.Join(g.dir, "a.md")))
 			if err != nil || (branch == w.Branch) != tt.branch {
 				t.Fatalf("got %q, %v", branch, err)
@@ -203,7 +211,7 @@ func TestRecordBesideAnAgent(t *testing.T) {
 }
 
 // TestRecordInAnotherRepository has the tasks in a repository of their own, and a file of the
-// same name in the sessions' worktree, which is none of a task's.
+// same name in the session's clone, which is none of a task's.
 func TestRecordInAnotherRepository(t *testing.T) {
 	t.Parallel()
 	_, code := pair(t)
@@ -224,7 +232,7 @@ func TestRecordInAnotherRepository(t *testing.T) {
 		t.Errorf("the file is %q", text)
 	}
 	if text := code.at(w.Dir).read("a.md"); text != "todo\n" {
-		t.Errorf("the worktree's is %q", text)
+		t.Errorf("the clone's is %q", text)
 	}
 }
 

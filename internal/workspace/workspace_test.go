@@ -49,6 +49,14 @@ func (g gitter) try(args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// feed is git with an input.
+func (g gitter) feed(input string, args ...string) (string, error) {
+	cmd := exec.CommandContext(g.t.Context(), "git", append([]string{"-C", g.dir}, args...)...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.Output()
+	return strings.TrimSpace(string(out)), err
+}
+
 func (g gitter) git(args ...string) string {
 	g.t.Helper()
 	out, err := g.try(args...)

@@ -69,8 +69,8 @@ func all() []escape {
 		{"the run's prompt", false, func() error { return appends(filepath.Join(run, "prompt")) }},
 		{"the run's end", false, func() error { return creates(filepath.Join(run, "end.json")) }},
 		{"another run's result", false, func() error { return creates(filepath.Join(state, "runs/other/out/result.json")) }},
-		{"another worktree", false, func() error { return creates(filepath.Join(state, "worktrees/other/planted")) }},
-		{"another worktree, read", false, func() error { return reads(filepath.Join(state, "worktrees/other/file")) }},
+		{"another clone", false, func() error { return creates(filepath.Join(state, "clones/other/planted")) }},
+		{"another clone, read", false, func() error { return reads(filepath.Join(state, "clones/other/file")) }},
 		kept("stint.toml", filepath.Join(work, "stint.toml")),
 		moved("stint.toml, by a new one", filepath.Join(work, "stint.toml")),
 		kept("a prompt file", filepath.Join(work, "prompts/code.md")),
@@ -81,7 +81,12 @@ func all() []escape {
 		kept("git's config of the work tree", filepath.Join(git, "config.worktree")),
 		kept("a git hook", filepath.Join(git, "hooks/post-checkout")),
 		moved("git's hooks, by a new folder", filepath.Join(git, "hooks")),
-		moved("git's folder, by a new one", git),
+		{"git's folder, by a new one", shared, func() error {
+			if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
+				return err // it is not there, but the folder of objects that is mounted below its name
+			}
+			return moves(git)
+		}},
 		kept("git's config", filepath.Join(git, "config")),
 		{"git's config, by git", shared, func() error { return runs("git", "-C", work, "config", "core.fsmonitor", "touch planted") }},
 		kept("git's attributes", filepath.Join(git, "info/attributes")),

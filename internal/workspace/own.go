@@ -1,0 +1,503 @@
+package workspace
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+)
+
+// A session with workspace = "clone" works in a clone of its own. The clone borrows the workspace's objects, which
+// it may only read, and has everything else itself: refs, index, configuration, hooks. What a session does there
+// reaches neither the workspace nor another session. Git in the clone runs in a box; its commits come home as one pack
+// that git outside checks: see [Clone.bringHome].
+
+// Walls is the command line in whose box a program runs that may write in a folder, and read what is listed. Empty: this
+// machine has no boxes, and it runs without one.
+type Walls func(ctx context.Context, dir string, read []string) ([]string, error)
+
+// keepRef is the pin of a run's clone: a commit whose parents are what the clone began with and the tips that it has a copy
+// of. While it is there, no gc in the workspace takes away what the clone borrows.
+func keepRef(dir string) string { return "refs/stint/keep/" + filepath.Base(dir) }
+
+// operatorConfig has the operator's own settings of git, and operatorIgnore and operatorAttributes what they name. They are in
+// the .git of a clone.
+const operatorConfig, operatorIgnore, operatorAttributes = "operator.gitconfig", "info/operator.ignore", "info/operator.attributes"
+
+// source is what a clone is made from.
+type source struct {
+	git
+	layout
+	objects  string   // the folder of the workspace's objects
+	borrowed []string // these, and those that they borrow themselves
+	format   string   // of the ids: sha1 or sha256
+}
+
+func (c Clone) source(ctx context.Context) (s source, err error) {
+	if s.git, s.layout, err = c.git(ctx, string(c.Dir)); err != nil {
+		return s, err
+	}
+	s.git = s.asItIs()
+	out, err := s.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects", "--show-object-format")
+	if err != nil {
+		return s, err
+	}
+	s.objects, s.format, _ = strings.Cut(out, "\n")
+	s.borrowed, err = lenders(s.objects, 0)
+	return s, err
+}
+
+// lenders are a folder of objects and those that it borrows, as git follows them: five deep.
+func lenders(objects string, depth int) (all []string, err error) {
+	all = []string{objects}
+	text, err := readFile(filepath.Join(objects, "info", "alternates"))
+	if errors.Is(err, fs.ErrNotExist) || depth > 5 {
+		return all, nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSuffix(line, "\n"); line == "" || line[0] == '#' {
+			continue
+		}
+		if !filepath.IsAbs(line) {
+			line = filepath.Join(objects, line)
+		}
+		more, err := lenders(line, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	return all, err
+}
+
+// makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
+// that of a repository without any.
+//
+// If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
+// is over soon: [Clone.Prune] takes both away.
+func (c Clone) makeOwn(ctx context.Context, dir, branch, start string) error {
+	s, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	listed, err := s.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
+	if err != nil {
+		return err
+	}
+	settings := parseSettings(listed)
+	refs, links, err := s.copied(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.pin(ctx, s, dir, start, refs); err != nil {
+		return err
+	}
+	own := filepath.Join(dir, ".git")
+	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "info", "hooks", "logs"} {
+		if err := os.MkdirAll(filepath.Join(own, folder), 0o700); err != nil {
+			return err
+		}
+	}
+	files := map[string]string{"HEAD": "ref: " + heads + branch + "\n", "objects/info/alternates": alternate(s.objects)}
+	if start != "" {
+		refs = append(refs, ref{heads + branch, start})
+	}
+	files["packed-refs"] = packed(refs)
+	for name, target := range links {
+		files[name] = "ref: " + target + "\n"
+	}
+	for _, name := range []string{"shallow", "info/grafts", "info/exclude", "info/attributes", "info/sparse-checkout"} {
+		folder := s.common
+		if name == "info/sparse-checkout" {
+			folder = s.gitDir
+		}
+		if text, err := readFile(filepath.Join(folder, name)); err == nil {
+			files[name] = string(text)
+		}
+	}
+	later, err := s.configure(own, settings, files)
+	if err != nil {
+		return err
+	}
+	for name, text := range files {
+		path := filepath.Join(own, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return err
+		}
+	}
+	if start != "" {
+		const workers, from = "checkout.workers=2", "checkout.thresholdForParallelism=2000"
+		if _, err := c.within(s, dir).git(ctx, "-c", workers, "-c", from, "reset", "--quiet", "--hard"); err != nil {
+			return err
+		}
+	}
+	if later.from == "" || exists(filepath.Join(dir, later.to)) {
+		return nil
+	}
+	return os.CopyFS(filepath.Join(dir, later.to), os.DirFS(later.from)) // before any agent was in the folder
+}
+
+type ref struct{ name, id string }
+
+// copied are the refs that a clone gets a copy of, and those that lead to others.
+func (s source) copied(ctx context.Context) (refs []ref, links map[string]string, err error) {
+	head, _, err := s.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return nil, nil, err
+	}
+	args := []string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/tags", "refs/remotes", "refs/replace"}
+	if head != "" {
+		args = append(args, head)
+	}
+	text, err := s.run(ctx, args...)
+	links = map[string]string{}
+	for line := range strings.Lines(text) {
+		switch f := strings.Fields(line); len(f) {
+		case 2:
+			refs = append(refs, ref{f[1], f[0]})
+		case 3:
+			links[f[1]] = f[2]
+		}
+	}
+	return refs, links, err
+}
+
+// mostPinned is how many tips a pin has: the command line of git has room for them.
+const mostPinned = 500
+
+func (c Clone) pin(ctx context.Context, s source, dir, start string, refs []ref) error {
+	var tips []string
+	for _, r := range refs {
+		if !strings.HasPrefix(r.name, "refs/tags/") && !strings.HasPrefix(r.name, "refs/replace/") && r.id != start {
+			tips = append(tips, r.id)
+		}
+	}
+	slices.Sort(tips)
+	tips = slices.Compact(tips)
+	if start != "" {
+		tips = append([]string{start}, tips...)
+	}
+	tree, err := s.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
+	if err != nil {
+		return err
+	}
+	g := s.git
+	g.env = append(slices.Clone(g.env), asStint()...)
+	args := []string{"commit-tree", "-m", "stint: what a clone borrows", tree}
+	for _, tip := range tips[:min(len(tips), mostPinned)] {
+		args = append(args, "-p", tip)
+	}
+	id, err := g.run(ctx, args...)
+	if err != nil {
+		return err
+	}
+	return c.setRef(ctx, "pin what a clone borrows", keepRef(dir), id)
+}
+
+// setRef sets a ref that is stint's own in the workspace's repository, in turn: if we die in it, the next turn removes the lock
+// that git has left. A ref that is to be elsewhere than before is not set.
+func (c Clone) setRef(ctx context.Context, doing, name, id string, before ...string) error {
+	return c.inTurn(ctx, fleet.RunID(filepath.Base(name)), doing, func(ctx context.Context, t *turn) error {
+		return t.insist(ctx, append([]string{"update-ref", "--no-deref", "-m", "stint: " + doing, name, id}, before...)...)
+	})
+}
+
+// dropRefs deletes refs that are stint's own.
+func (c Clone) dropRefs(ctx context.Context, names ...string) error {
+	s, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	var there []string
+	for _, name := range names {
+		_, is, err := s.revision(ctx, name)
+		if err != nil {
+			return err
+		}
+		if is {
+			there = append(there, "delete "+name)
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	return c.inTurn(ctx, fleet.RunID(filepath.Base(names[0])), "forget a clone", func(ctx context.Context, t *turn) error {
+		return insist(ctx, func() error {
+			_, err := t.feed(lines(there)).run(ctx, "update-ref", "--no-deref", "--stdin")
+			return err
+		})
+	})
+}
+
+// alternate is a line of objects/info/alternates, which git reads in quotes where it begins with one or with a #.
+func alternate(path string) string {
+	if path[0] == '"' || path[0] == '#' || strings.Contains(path, "\n") {
+		path = quoted(path)
+	}
+	return path + "\n"
+}
+
+func packed(refs []ref) string {
+	slices.SortFunc(refs, func(a, b ref) int { return strings.Compare(a.name, b.name) })
+	var b strings.Builder
+	b.WriteString("# pack-refs with: sorted \n")
+	for _, r := range slices.CompactFunc(refs, func(a, b ref) bool { return a.name == b.name }) {
+		b.WriteString(r.id + " " + r.name + "\n")
+	}
+	return b.String()
+}
+
+// notCopied are the settings that no clone gets: those that are of one folder or one process, that name a program or a login of the
+// operator's, or that git would go by behind our back.
+func notCopied() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)^(core\.(bare|worktree|repositoryformatversion|logallrefupdates|filemode|ignorecase|precomposeunicode` +
+		`|symlinks|fsmonitor|untrackedcache|sshcommand|gitproxy|alternaterefs.*|editor|pager|askpass|hookspath|excludesfile|attributesfile)` +
+		`|include\.|includeif\.|extensions\.|safe\.|credential\.|http\..*extraheader|gc\.|maintenance\.|index\.` +
+		`|fetch\.(bundleuri|writecommitgraph)|trace2\.|receive\.|uploadpack|submodule\.` +
+		`|commit\.gpgsign|tag\.gpgsign|tag\.forcesignannotated|push\.gpgsign|user\.signingkey|gpg\.|sendemail\.|imap\.|branch\.|remote\.|url\.)`)
+}
+
+// copies are a folder and where in the work tree it goes.
+type copies struct{ from, to string }
+
+// configure adds the files by which git in the clone goes as it does for the operator. A folder of hooks that is in the work
+// tree, where git does not know it, is to be copied once that is there.
+func (s source) configure(own string, settings []setting, files map[string]string) (later copies, err error) {
+	value, none := map[string]string{}, notCopied()
+	var local, global []setting
+	for _, set := range settings {
+		if set.scope == "command" { // stint's own
+			continue
+		}
+		value[set.key] = set.value
+		switch {
+		case none.MatchString(set.key):
+		case set.repositorys():
+			local = append(local, set)
+		default:
+			global = append(global, set)
+			if section, _, _ := strings.Cut(set.key, "."); slices.Contains([]string{"user", "author", "committer"}, section) {
+				local = append(local, set)
+			}
+		}
+	}
+	at := func(path string) string {
+		if rest, home := strings.CutPrefix(path, "~/"); home {
+			path = filepath.Join(fleet.Variable(s.env, "HOME"), rest)
+		}
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(s.top, path)
+		}
+		return path
+	}
+	hooks, named := value["core.hookspath"]
+	folder := filepath.Join(s.common, "hooks")
+	if named {
+		folder = at(hooks)
+	}
+	switch info, err := os.Stat(folder); {
+	case named && filepath.IsLocal(hooks):
+		local = append(local, setting{key: "core.hookspath", value: hooks})
+		if err == nil && info.IsDir() {
+			later = copies{folder, hooks}
+		}
+	case err == nil && info.IsDir():
+		if err := copyHooks(folder, filepath.Join(own, "hooks")); err != nil {
+			return later, err
+		}
+	}
+	config := cmp.Or(fleet.Variable(s.env, "XDG_CONFIG_HOME"), filepath.Join(fleet.Variable(s.env, "HOME"), ".config"))
+	for key, name := range map[string]string{"core.excludesfile": operatorIgnore, "core.attributesfile": operatorAttributes} {
+		file := filepath.Join(config, "git", map[string]string{operatorIgnore: "ignore", operatorAttributes: "attributes"}[name])
+		if set, given := value[key]; given {
+			file = at(set)
+		}
+		if text, err := readFile(file); err == nil {
+			files[name] = string(text)
+			local = append(local, setting{key: key, value: filepath.Join(own, name)})
+		}
+	}
+	var b strings.Builder
+	version, extensions := 0, ""
+	if s.format != "sha1" {
+		version, extensions = 1, section(setting{key: "extensions.objectformat", value: s.format})
+	}
+	if promisor, partial := value["extensions.partialclone"]; partial {
+		version = 1
+		extensions += section(setting{key: "extensions.partialclone", value: promisor})
+	}
+	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n%s", version, extensions)
+	for _, set := range local {
+		b.WriteString(section(set))
+	}
+	b.WriteString(ownSettings)
+	for _, set := range settings {
+		if m := regexp.MustCompile(`^remote\.(.*)\.(url|fetch|promisor|partialclonefilter)$`).FindStringSubmatch(set.key); m != nil {
+			if m[2] == "url" {
+				set.value = s.address(set.value, settings)
+			}
+			b.WriteString(section(set))
+		}
+	}
+	files["config"] = b.String()
+	b.Reset()
+	for _, set := range global {
+		b.WriteString(section(set))
+	}
+	files[operatorConfig] = b.String()
+	return later, nil
+}
+
+// ownSettings hold in every clone. A session cannot type a passphrase, and what signs its work is not there.
+const ownSettings = `[core]
+	filemode = true
+	bare = false
+	logallrefupdates = true
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[commit]
+	gpgsign = false
+`
+
+// address is that of a remote, for a clone somewhere else: with the operator's rewriting, and without a login in it.
+func (s source) address(url string, settings []setting) string {
+	written, longest := url, 0
+	for _, set := range settings {
+		base, of := strings.CutPrefix(set.key, "url.")
+		base, instead := strings.CutSuffix(base, ".insteadof")
+		if of && instead && strings.HasPrefix(written, set.value) && len(set.value) > longest {
+			longest, url = len(set.value), base+written[len(set.value):]
+		}
+	}
+	url = regexp.MustCompile(`^(https?://)[^/@]*@`).ReplaceAllString(url, "$1")
+	if !regexp.MustCompile(`^([a-z+]+://|[^/]*:|/)`).MatchString(url) {
+		url = filepath.Join(s.top, url)
+	}
+	return url
+}
+
+// section is a setting as a file of git's has it.
+func section(s setting) string {
+	path, name := s.key[:max(0, strings.LastIndexByte(s.key, '.'))], s.key[strings.LastIndexByte(s.key, '.')+1:]
+	head, sub, _ := strings.Cut(path, ".")
+	if sub != "" {
+		head += " " + quoted(sub)
+	}
+	return "[" + head + "]\n\t" + name + " = " + quoted(s.value) + "\n"
+}
+
+func quoted(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}
+
+// copyHooks copies a folder of hooks, without the samples that git puts there.
+func copyHooks(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(from, path)
+		target := filepath.Join(to, rel)
+		switch {
+		case err != nil || rel == "." || strings.HasSuffix(rel, ".sample"):
+			return err
+		case d.IsDir():
+			return os.MkdirAll(target, 0o700)
+		case d.Type()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(path)
+			return errors.Join(err, os.Symlink(link, target))
+		case !d.Type().IsRegular():
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		text, err := readFile(path)
+		return errors.Join(err, os.WriteFile(target, text, info.Mode().Perm()|0o600))
+	})
+}
+
+// insideTime is what git in a clone may take: the checkout of a large tree on a slow disk.
+const insideTime = 5 * time.Minute
+
+// mostSaid is how much is read of what git in a clone prints.
+const mostSaid = 1 << 20
+
+// inner is git in a run's clone, in a box: all that it finds there may be the session's.
+type inner struct {
+	clone Clone
+	dir   string
+	read  []string // what it may read, beside the clone
+	env   []string // what it gets, beside what all of them get
+}
+
+func (c Clone) within(s source, dir string) inner { return inner{clone: c, dir: dir, read: s.borrowed} }
+
+// asStint is the environment in which a commit is stint's own.
+func asStint() []string {
+	return []string{
+		"GIT_AUTHOR_NAME=stint", "GIT_AUTHOR_EMAIL=stint@localhost", "GIT_COMMITTER_NAME=stint", "GIT_COMMITTER_EMAIL=stint@localhost",
+	}
+}
+
+func (i inner) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	argv := []string{"git", "-c", "core.fsmonitor=false"}
+	if i.clone.Walls != nil {
+		walls, err := i.clone.Walls(ctx, i.dir, i.read)
+		if err != nil {
+			return nil, fmt.Errorf("make a box for git in %s: %w", i.dir, err)
+		}
+		argv = append(walls, argv...)
+	}
+	argv = append(argv, args...)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	own := filepath.Join(i.dir, ".git")
+	cmd.Dir = i.dir
+	for _, pair := range environment(i.clone.Environment) { // a filter that the session has named sees it, too
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains([]string{"PATH", "HOME", "LANG", "LC_ALL", "USER", "LOGNAME", "TZ"}, name) || strings.HasPrefix(name, "GIT_AUTHOR_") {
+			cmd.Env = append(cmd.Env, pair)
+		}
+	}
+	cmd.Env = append(cmd.Env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(own, operatorConfig), "GIT_TERMINAL_PROMPT=0",
+		"TMPDIR="+own)
+	cmd.Env = append(cmd.Env, i.env...)
+	return cmd, nil
+}
+
+// git is the first of what a command prints.
+func (i inner) git(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, insideTime, fmt.Errorf("time-out after %v", insideTime))
+	defer cancel()
+	cmd, err := i.command(ctx, args...)
+	if err != nil {
+		return "", err
+	}
+	out, stderr := &capped{most: mostSaid, flooded: cancel}, &capped{most: mostSaid, flooded: func() {}}
+	cmd.Stdout, cmd.Stderr = out, stderr
+	err = failedGit(ctx, cmd, firstWord(args), runGroup(cmd), string(stderr.data))
+	return strings.TrimSuffix(string(out.data), "\n"), err
+}
+
+// firstWord is the command in git's arguments, after its options.
+func firstWord(args []string) string {
+	for i := 0; i < len(args); i++ {
+		switch {
+		case args[i] == "-c":
+			i++
+		case !strings.HasPrefix(args[i], "-"):
+			return args[i]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,344 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"stint/internal/fleet"
+)
+
+// Own is a run's own clone and branch.
+type Own struct {
+	Run    fleet.RunID
+	Dir    string
+	Branch string // its short name
+}
+
+// From is where a clone starts.
+type From string
+
+const (
+	FromHead     From = "head"     // what the workspace has checked out
+	FromUpstream From = "upstream" // what that follows, as it was last fetched; without one, head
+)
+
+// Open makes the run's clone in a folder that does not exist yet.
+//
+// If we die in it, there may be a folder that is not complete: [Clone.Prune] takes it away.
+func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From) (w Own, err error) {
+	w = Own{Run: run, Dir: dir}
+	t, err := c.looking(ctx)
+	if err == nil {
+		w.Branch, err = t.newBranch(ctx, run)
+	}
+	start := ""
+	if err == nil {
+		start, err = t.start(ctx, from)
+	}
+	if err == nil {
+		if _, there, lost := t.revision(ctx, heads+w.Branch); lost != nil {
+			err = lost
+		} else if there || exists(dir) {
+			err = fmt.Errorf("branch %s or folder %s: %w", w.Branch, dir, fs.ErrExist)
+		}
+	}
+	if err == nil {
+		err = c.makeOwn(ctx, dir, w.Branch, start)
+	}
+	if err != nil {
+		return Own{}, fmt.Errorf("open a clone of %s for run %s: %w", c.Dir, run, err)
+	}
+	return w, nil
+}
+
+// looking is git in the workspace, for what changes nothing or one ref at a time.
+func (c Clone) looking(ctx context.Context) (*turn, error) {
+	g, l, err := c.git(ctx, string(c.Dir))
+	return &turn{git: g, layout: l, clone: c}, err
+}
+
+// Reopen makes a clone in the folder of an earlier run, on that run's branch, for another to go on there, with what that run
+// left uncommitted. The folder is a new one: what a session has had is not handed to another.
+func (c Clone) Reopen(ctx context.Context, run, earlier fleet.RunID) (w Own, err error) {
+	w = Own{Run: run, Dir: filepath.Join(c.Root, string(earlier))}
+	err = c.reopen(ctx, &w, earlier)
+	if err != nil {
+		return Own{}, fmt.Errorf("go on with the work of run %s in run %s: %w", earlier, run, err)
+	}
+	return w, nil
+}
+
+func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
+	t, err := c.looking(ctx)
+	if err != nil {
+		return err
+	}
+	if exists(w.Dir) {
+		branch, err := t.branchOf(ctx, earlier)
+		if err != nil {
+			return err
+		}
+		if s, err := c.Close(ctx, Own{earlier, w.Dir, branch}); err != nil || s.Kept != "" {
+			return errors.Join(err, fmt.Errorf("%s has work that cannot be taken away: look at it, and remove it", w.Dir))
+		}
+	}
+	branches, err := t.branches(ctx)
+	if err != nil {
+		return err
+	}
+	b := branches[earlier]
+	if w.Branch = b.name; b.name == "" {
+		return fmt.Errorf("no branch of run %s: %w", earlier, fleet.ErrNotFound)
+	}
+	wip, left, err := t.revision(ctx, wipRef(w.Dir))
+	if err != nil {
+		return err
+	}
+	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip); err != nil || !left {
+		return err
+	}
+	s, err := c.source(ctx)
+	if err == nil {
+		_, err = c.within(s, w.Dir).git(ctx, "-c", noHooks, "restore", "--source="+wip, "--worktree", "--no-overlay", ".")
+	}
+	return err
+}
+
+// bases are what work is measured against: what the workspace has checked out, and what that follows.
+func (t *turn) bases(ctx context.Context) (bases []string, err error) {
+	head, born, err := t.revision(ctx, "HEAD^{commit}")
+	if err != nil {
+		return nil, err
+	}
+	if born {
+		bases = append(bases, head)
+	}
+	upstream, there, err := t.upstream(ctx)
+	if err == nil && there {
+		bases = append(bases, upstream)
+	}
+	return bases, err
+}
+
+func (t *turn) start(ctx context.Context, from From) (string, error) {
+	if from == FromUpstream {
+		commit, there, err := t.upstream(ctx)
+		if err != nil || there {
+			return commit, err
+		}
+	}
+	commit, born, err := t.revision(ctx, "HEAD^{commit}")
+	if err == nil && !born {
+		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", fleet.ShellWord(t.top)))
+	}
+	return commit, err
+}
+
+// upstream is the commit of what the workspace's branch follows.
+func (t *turn) upstream(ctx context.Context) (commit string, there bool, err error) {
+	ref, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil || !attached {
+		return "", false, err
+	}
+	name, err := t.run(ctx, "for-each-ref", "--format=%(upstream)", ref)
+	if err != nil || name == "" {
+		return "", false, err
+	}
+	return t.revision(ctx, name+"^{commit}")
+}
+
+// State is what a run has left that is not merged.
+type State struct {
+	Unmerged int    // commits that the workspace's branch and its upstream lack
+	Dirty    bool   // changes that nobody committed, files that nobody added
+	Kept     string // the folder of its clone, where that has what cannot come home; empty: it is gone
+}
+
+// Reason says what was left, or "".
+func (s State) Reason() string {
+	switch {
+	case s.Unmerged == 1:
+		return "1 unmerged commit"
+	case s.Unmerged > 1:
+		return strconv.Itoa(s.Unmerged) + " unmerged commits"
+	case s.Dirty:
+		return "uncommitted changes"
+	}
+	return ""
+}
+
+// Close brings the run's work home and removes its clone. What is uncommitted comes home beside the branch. The folder stays
+// only where there is work that cannot come home: the error or the state says so.
+//
+// If we die in it, the run is over soon, and [Clone.Prune] goes on.
+func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
+	l, _, err := c.bringHome(ctx, w.Dir, w.Branch)
+	if err != nil {
+		return s, fmt.Errorf("close the clone of run %s: %w", w.Run, err)
+	}
+	t, err := c.looking(ctx)
+	if err != nil {
+		return s, err
+	}
+	if s.Unmerged, err = t.countUnmerged(ctx, tipsOf(w.Branch)); err != nil {
+		return s, err
+	}
+	if s.Dirty = l.changed; s.Dirty {
+		if _, err := c.leftovers(ctx, w.Dir); err != nil {
+			return s, fmt.Errorf("keep what run %s left uncommitted: %w", w.Run, err)
+		}
+	}
+	s.Dirty = s.Dirty || l.stashed || len(l.aside) > 0
+	if l.stashed || len(l.aside) > 0 || exists(filepath.Join(w.Dir, ".git", "modules")) {
+		// If we die before the mark, the next to come looks again.
+		s.Kept = w.Dir
+		return s, os.WriteFile(keptMark(w.Dir), []byte(s.Reason()), 0o600)
+	}
+	return s, c.discard(ctx, w.Dir)
+}
+
+// keptMark is a file beside a clone whose work is home, and in which there is more: nobody need look again.
+func keptMark(dir string) string { return dir + ".kept" }
+
+// discard removes a clone, and then its pin.
+func (c Clone) discard(ctx context.Context, dir string) error {
+	if err := errors.Join(removeAll(dir), os.RemoveAll(keptMark(dir))); err != nil {
+		return err
+	}
+	return c.dropRefs(ctx, keepRef(dir))
+}
+
+// tipsOf is the branch as a revision; a worktree may have none left.
+func tipsOf(branch string) []string {
+	if branch == "" {
+		return nil
+	}
+	return []string{heads + branch}
+}
+
+func resolved(path string) string {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
+	}
+	return path
+}
+
+// countUnmerged counts the commits of the tips that are neither reachable from the
+// workspace's branch or its upstream, nor there under another name: the same change on
+// another parent. A merge counts, for what it resolved is nowhere else.
+func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
+	bases, err := t.bases(ctx)
+	if err != nil {
+		return 0, err
+	}
+	unmerged := map[string]bool{}
+	for _, tip := range tips {
+		tip, there, err := t.revision(ctx, tip+"^{commit}")
+		if err != nil {
+			return 0, err
+		}
+		if !there {
+			continue
+		}
+		own, err := t.run(ctx, append([]string{"rev-list", tip, "--not"}, bases...)...)
+		if err != nil {
+			return 0, err
+		}
+		for _, commit := range strings.Fields(own) {
+			unmerged[commit] = true
+		}
+		if own == "" {
+			continue
+		}
+		for _, base := range bases {
+			cherries, err := t.run(ctx, "cherry", base, tip)
+			if err != nil {
+				return 0, err
+			}
+			for line := range strings.Lines(cherries) {
+				if same, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+					delete(unmerged, same)
+				}
+			}
+		}
+	}
+	return len(unmerged), nil
+}
+
+// remove takes away a worktree that nobody needs: the folder first, then what git knows
+// of it.
+//
+// If we die in it, half a folder is left, which looks like one with changes: the note
+// says that it was on the way out.
+func (t *turn) remove(ctx context.Context, dir string) error {
+	n := t.note
+	n.Remove = dir
+	if err := t.write(n); err != nil {
+		return err
+	}
+	if err := removeAll(dir); err != nil {
+		return err
+	}
+	trees, err := t.trees(ctx)
+	if err != nil {
+		return err
+	}
+	for _, tree := range trees {
+		if tree.dir != dir && tree.dir != resolvedFile(dir) {
+			continue
+		}
+		// Forced twice: also if it is locked, as one is that git was killed in the making of.
+		if _, err := t.run(ctx, "worktree", "remove", "--force", "--force", "--", tree.dir); err != nil {
+			return err
+		}
+	}
+	return t.write(t.note)
+}
+
+// Forget has git forget the worktrees whose folders are gone.
+func (c Clone) Forget(ctx context.Context) error {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if err == nil {
+		_, err = g.run(ctx, "worktree", "prune")
+	}
+	return err
+}
+
+// removeAll removes a folder, also what is in folders that may not be written, as a cache
+// of Go's modules makes them.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	if !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(path, 0o700) //nolint:gosec // a folder, on its way out
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+// tree is a worktree as git lists it.
+type tree struct{ dir, branch string }
+
+func (t *turn) trees(ctx context.Context) (trees []tree, err error) {
+	fields, err := t.names(ctx, "worktree", "list", "--porcelain", "-z")
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, " ")
+		switch {
+		case name == "worktree":
+			trees = append(trees, tree{dir: value})
+		case name == "branch" && len(trees) > 0:
+			trees[len(trees)-1].branch = value
+		}
+	}
+	return trees, err
+}
