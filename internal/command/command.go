@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -162,5 +163,14 @@ func LookPath(name string, environment []string) (string, error) {
 			return found, nil
 		}
 	}
-	return "", fleet.WithHint(fmt.Errorf("not found in its PATH %q", path), "install it, or name it by its path")
+	return "", fleet.WithHint(fmt.Errorf("not found in its PATH %s", firstFolder(path)), "install it, or name it by its path")
+}
+
+// firstFolder tells a PATH from others by its first folder, and says how many follow.
+func firstFolder(path string) string {
+	dirs := filepath.SplitList(path)
+	if len(dirs) < 2 {
+		return strconv.Quote(path)
+	}
+	return fmt.Sprintf("%q and %d more", dirs[0], len(dirs)-1)
 }

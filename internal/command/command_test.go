@@ -80,7 +80,7 @@ func TestOutputFindsRelativePrograms(t *testing.T) {
 		t.Errorf("got %q, want the program in its folder", got)
 	}
 	c.Argv, c.Env = []string{"list"}, []string{"PATH=.:"}
-	if got, want := refusal(t, c), `run list: not found in its PATH ".:"`; got != want {
+	if got, want := refusal(t, c), `run list: not found in its PATH "." and 1 more`; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -26,7 +26,7 @@ func (e *InterpreterError) Error() string {
 	if strings.ContainsRune(e.Interpreter, '/') {
 		return fmt.Sprintf("%s needs the interpreter %s, which cannot be run", e.Script, e.Interpreter)
 	}
-	return fmt.Sprintf("%s needs the interpreter %s, which is not in its PATH %q", e.Script, e.Interpreter, e.Path)
+	return fmt.Sprintf("%s needs the interpreter %s, which is not in its PATH %s", e.Script, e.Interpreter, firstFolder(e.Path))
 }
 
 // Runnable finds a program as a process with this environment does that works in dir,
