@@ -166,7 +166,7 @@ func TestWishEndsTheWork(t *testing.T) {
 		h := store.Hold{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch}
 		ctx, kept := keep(t, db, h)
 		defer kept.Stop()
-		wait(10 * time.Minute)
+		wait(9 * time.Minute)
 		if open, err := db.AskToStop(t.Context(), run, "enough"); err != nil || !open || ctx.Err() != nil {
 			t.Fatalf("asked: open %t, %v; ended %v", open, err, context.Cause(ctx))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,7 +17,7 @@ import (
 )
 
 func newAudit(a *app) *cobra.Command {
-	var since spanValue
+	since := time.Unix(0, 0) // all of the record
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the record for lanes held twice; sum up shares and denials",
@@ -42,17 +43,17 @@ categories that fires may not start is divided among the others.`,
 			return a.runAudit(cmd.Context(), since)
 		},
 	}
-	cmd.Flags().Var(&since, "since", "look back so far, such as 90m, 24h or 7d (default: all of the record)")
+	cmd.Flags().Var(pastFlag(&since, a.Now), "since", "begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")
 	return cmd
 }
 
-func (a *app) runAudit(ctx context.Context, since spanValue) error {
+func (a *app) runAudit(ctx context.Context, since time.Time) error {
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		r, err := e.Audit(ctx, since.before(a.Now()))
+		r, err := e.Audit(ctx, since)
 		if err != nil {
 			return err
 		}
-		if !since.given {
+		if since.Unix() == 0 {
 			if r.Off, err = e.Discrepancies(ctx); err != nil {
 				return err
 			}
@@ -78,8 +79,8 @@ func (a *app) runAudit(ctx context.Context, since spanValue) error {
 }
 
 // noteEdge says that the record goes back less far than is looked back, if it does.
-func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since spanValue) error {
-	text, err := e.Edge(ctx, since.before(a.Now()))
+func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since time.Time) error {
+	text, err := e.Edge(ctx, since)
 	if text != "" {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: %s\n", text)
 	}
@@ -119,6 +120,9 @@ func (a *app) printAudit(r report.Audit) {
 	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
 	for _, c := range o.Categories {
 		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
+	}
+	if len(o.Categories) < 2 { // which is not ranked
+		rows = plain.Each(rows, func(row []string) []string { return row[:3] })
 	}
 	a.table(rows)
 }

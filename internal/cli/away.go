@@ -42,7 +42,7 @@ no work from starting, and no notice says that nobody reviews. Saying it again r
 			return a.runAway(cmd.Context(), o)
 		},
 	}
-	cmd.Flags().Var(untilFlag(&o.until), "until", "be back at this `TIME`: a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z (default: with --end)")
+	cmd.Flags().Var(comingFlag(&o.until, a.Now), "until", "be back at this `TIME`, such as monday, 2026-12-28, 2026-12-28T09:00:00Z or 7d (default: with --end)")
 	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `TEXT` for other people")
 	cmd.Flags().BoolVar(&o.end, "end", false, "somebody reviews again")
 	addDryRun(cmd, &o.dryRun)
@@ -51,9 +51,6 @@ no work from starting, and no notice says that nobody reviews. Saying it again r
 
 func (a *app) runAway(ctx context.Context, o awayOptions) error {
 	away := fleet.Away{Until: o.until, Reason: cmp.Or(o.reason, "by "+a.user())}
-	if !away.Until.IsZero() && !away.Until.After(a.Now()) {
-		return usage(fmt.Errorf("--until: %s is over", stamp(away.Until)))
-	}
 	until := `"stint review away --end"`
 	if !away.Until.IsZero() {
 		until = stamp(away.Until)
@@ -85,18 +82,4 @@ func (a *app) runBack(ctx context.Context, dryRun bool) error {
 	}
 	a.sayLine(wire.NewAway(fleet.Away{}, was, dryRun), line)
 	return nil
-}
-
-// untilFlag is a time to come: a day, which begins at midnight here, or an exact time.
-func untilFlag(to *time.Time) *flagValue[time.Time] {
-	return &flagValue[time.Time]{to, "TIME", "", func(s string) (time.Time, error) {
-		if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
-			return t, nil
-		}
-		t, err := time.Parse(time.RFC3339, s)
-		if err != nil {
-			return t, errors.New("want a day, such as 2026-12-28, or a time, such as 2026-12-28T09:00:00Z")
-		}
-		return t, nil
-	}}
 }

@@ -109,7 +109,8 @@ func (a *app) completeFlag(name string) cobra.CompletionFunc {
 	}
 }
 
-// completeArgument completes the first argument of a command, by its usage line.
+// completeArgument completes the first argument of a command, by its usage line, and the others of one
+// that takes several.
 func (a *app) completeArgument(use string) cobra.CompletionFunc {
 	kinds := argumentKinds(use)
 	switch {
@@ -128,14 +129,18 @@ func (a *app) completeArgument(use string) cobra.CompletionFunc {
 			functions = append(functions, fn)
 		}
 	}
-	return first(func(cmd *cobra.Command, args []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+	all := func(cmd *cobra.Command, args []string, typed string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp
 		for _, fn := range functions {
 			more, d := fn(cmd, args, typed)
 			names, directive = append(names, more...), directive|d
 		}
 		return names, directive
-	})
+	}
+	if strings.Contains(use, "…") {
+		return all
+	}
+	return first(all)
 }
 
 // argumentKinds are the words of a usage line that stand for the first argument. Those

@@ -35,7 +35,7 @@ func meaning(status int) string {
 		statusNothing:     "nothing to do",
 		statusDenied:      "denied: held by another",
 		statusLost:        "lost: the claim is not, or no longer, this holder's at this epoch",
-		statusPartly:      "partly done: some units started or some work landed",
+		statusPartly:      "partly done: of several units, runs or tasks, some failed",
 		statusBusy:        "busy: another has the lane, fires or lands, or review is full",
 		statusInterrupted: "interrupted",
 		statusTerminated:  "terminated",
@@ -73,14 +73,14 @@ func exitStatus(err, cause error) int {
 	switch {
 	case err == nil:
 		return statusDone
+	case errors.Is(err, fleet.ErrPartly):
+		return statusPartly
 	case errors.Is(err, fleet.ErrLost):
 		return statusLost
 	case errors.Is(err, fleet.ErrHeld):
 		return statusDenied
 	case errors.Is(err, fleet.ErrBusy):
 		return statusBusy
-	case errors.Is(err, fleet.ErrPartly):
-		return statusPartly
 	case errors.Is(err, fleet.ErrNothing):
 		return statusNothing
 	case errors.Is(err, fleet.ErrUsage), errors.Is(err, fleet.ErrNotFound):

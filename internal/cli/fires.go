@@ -18,7 +18,8 @@ import (
 type firesOptions struct {
 	limit  int
 	before fleet.FireID
-	since  spanValue
+	since  time.Time
+	until  time.Time
 	pool   string
 }
 
@@ -31,7 +32,7 @@ func newFires(a *app) *cobra.Command {
 started nothing is listed with its reasons, each with the categories it applies to. "stint
 why FIRE" explains a fire in sentences, and "stint replay FIRE" ranks it again. For the
 next page, give --before the last fire of this one.`,
-		Example: `  stint fires --since 24h
+		Example: `  stint fires --since yesterday
   stint fires --pool monitoring -n 5 --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,7 +41,8 @@ next page, give --before the last fire of this one.`,
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
-	f.Var(&o.since, "since", sinceUsage)
+	f.Var(pastFlag(&o.since, a.Now), "since", sinceUsage)
+	f.Var(pastFlag(&o.until, a.Now), "until", untilUsage)
 	f.StringVar(&o.pool, "pool", "", "those of one `POOL`")
 	f.Var(countFlag(&o.before), "before", "those before this `FIRE`")
 	_ = cmd.RegisterFlagCompletionFunc("before", a.completeFires) // else it would be a run's; the flag is there
@@ -50,7 +52,8 @@ next page, give --before the last fire of this one.`,
 const (
 	// usualLimit is how many runs, and fires, are listed.
 	usualLimit = 20
-	sinceUsage = "those of a time back from now, such as 90m, 24h or 7d (default: all of the record)"
+	sinceUsage = "those from this `TIME` on, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)"
+	untilUsage = "those up to this `TIME`"
 )
 
 func (a *app) runFires(ctx context.Context, o firesOptions) error {
@@ -58,11 +61,11 @@ func (a *app) runFires(ctx context.Context, o firesOptions) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
 			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), "the pools are "+fleet.Listed(e.Config.PoolNames()))
 		}
-		list, err := e.Fires(ctx, store.FireQuery{Before: o.before, Pool: o.pool, Brief: true, Limit: cmp.Or(o.limit, usualLimit)})
+		list, err := e.Fires(ctx, store.FireQuery{Before: o.before, Pool: o.pool, Until: o.until, Brief: true, Limit: cmp.Or(o.limit, usualLimit)})
 		if err != nil {
 			return err
 		}
-		list = sinceOf(o.since, list, a.Now(), func(f fleet.Fire) time.Time { return f.At })
+		list = sinceOf(o.since, list, func(f fleet.Fire) time.Time { return f.At })
 		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such fire")
 		}

@@ -98,28 +98,15 @@ func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {
 	return &flagValue[fleet.Holder]{to, "NAME", "", fleet.ParseHolder}
 }
 
-// spanValue is how far to look back: a duration that may begin with days.
-type spanValue struct {
-	span  time.Duration // 0: all of the record
-	given bool
-}
-
-func (v *spanValue) Type() string { return "DURATION" }
-
-func (v *spanValue) String() string {
-	if !v.given {
-		return ""
-	}
-	return v.span.String()
-}
-
-func (v *spanValue) Set(s string) error {
-	span, err := parseSpan(s)
-	if err != nil || span < 0 {
-		return errors.New(`want a duration of zero or more, such as "90m", "24h" or "7d"`)
-	}
-	*v = spanValue{span, true}
-	return nil
+// spanFlag is how long something lasts: a duration that may begin with days.
+func spanFlag(to *time.Duration) *flagValue[time.Duration] {
+	return &flagValue[time.Duration]{to, "DURATION", "", func(s string) (time.Duration, error) {
+		span, err := parseSpan(s)
+		if err != nil || span < time.Millisecond { // which is what the store counts in
+			return 0, errors.New(`want a duration of a millisecond or more, such as "90m", "24h" or "7d"`)
+		}
+		return span, nil
+	}}
 }
 
 // parseSpan reads a duration, of which a day is 24 hours.
@@ -140,20 +127,63 @@ func parseSpan(s string) (time.Duration, error) {
 	return time.Duration(n)*day + d, err
 }
 
-// before is where to begin to look.
-func (v *spanValue) before(now time.Time) time.Time {
-	if v.span == 0 {
-		return time.Unix(0, 0)
+// pastFlag is a time of the record, see [timeOf]; 0 is the time before all of it.
+func pastFlag(to *time.Time, now func() time.Time) *flagValue[time.Time] {
+	return &flagValue[time.Time]{to, "TIME", "", func(s string) (time.Time, error) {
+		if span, err := parseSpan(s); err == nil && span == 0 {
+			return time.Unix(0, 0), nil
+		}
+		t, err := timeOf(s, now(), -1)
+		if err == nil && t.After(now()) {
+			err = errors.New("that time is still to come")
+		}
+		return t, err
+	}}
+}
+
+// comingFlag is a time to come, see [timeOf].
+func comingFlag(to *time.Time, now func() time.Time) *flagValue[time.Time] {
+	return &flagValue[time.Time]{to, "TIME", "", func(s string) (time.Time, error) {
+		t, err := timeOf(s, now(), 1)
+		if err == nil && !t.After(now()) {
+			err = errors.New("that time is over")
+		}
+		return t, err
+	}}
+}
+
+// timeOf reads a time: an exact one, a span from now, or a day, which begins at midnight here. A
+// span, and the day of a name, are before now with the direction -1, and after it with 1. Today is the
+// last day of its name.
+func timeOf(s string, now time.Time, direction int) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
 	}
-	return now.Add(-v.span)
+	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		return t, nil
+	}
+	if span, err := parseSpan(s); err == nil && span >= 0 {
+		return now.Add(time.Duration(direction) * span), nil
+	}
+	here := now.In(time.Local)
+	names := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}
+	for n := range 7 {
+		days := -n
+		if direction > 0 {
+			days = n + 1
+		}
+		names[strings.ToLower(here.AddDate(0, 0, days).Weekday().String())] = days
+	}
+	days, known := names[strings.ToLower(s)]
+	if !known {
+		return time.Time{}, errors.New("want a time, such as 2026-11-21, 2026-11-21T09:00:00Z, monday, yesterday, 90m or 7d")
+	}
+	return time.Date(here.Year(), here.Month(), here.Day()+days, 0, 0, 0, 0, time.Local), nil
 }
 
 // sinceOf is what of a list, newest first, is not older than was asked for.
-func sinceOf[T any](v spanValue, list []T, now time.Time, at func(T) time.Time) []T {
-	if !v.given {
-		return list
-	}
-	if i := slices.IndexFunc(list, func(x T) bool { return at(x).Before(v.before(now)) }); i >= 0 {
+func sinceOf[T any](since time.Time, list []T, at func(T) time.Time) []T {
+	if i := slices.IndexFunc(list, func(x T) bool { return at(x).Before(since) }); i >= 0 {
 		return list[:i]
 	}
 	return list

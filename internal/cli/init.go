@@ -49,6 +49,8 @@ tasks name, else one, work. With --systemd also install, enable and start the ti
 stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
 pools that the configuration no longer has are stopped and removed.
 
+Without an agent no timer is started, and --agent gives such a file one later.
+
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
 kept: running it twice changes nothing. Run it again after an upgrade: unit
 files, and the schema that editors check stint.toml by, are brought up to date.`,
@@ -121,7 +123,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 			return err
 		}
 	}
-	s.report(c)
+	s.report(ctx, c)
 	return nil
 }
 
@@ -140,7 +142,13 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return nil, err
 	}
 	options := s.configOptions()
-	if _, err := os.Lstat(path); err == nil {
+	done := created
+	if old := s.withoutAgent(ctx, path); old != nil {
+		done, s.o.fleet = updated, string(old.Fleet)
+		if old.Store.Shared() {
+			s.o.store = old.StoreText
+		}
+	} else if _, err := os.Lstat(path); err == nil {
 		c, err := config.Load(path, options)
 		if err == nil && s.o.fleet != "" && s.o.fleet != string(c.Fleet) {
 			err = usage(fmt.Errorf("%s is for fleet %s, not %s", path, c.Fleet, s.o.fleet))
@@ -169,26 +177,53 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if _, err := config.ParseStore(cmp.Or(s.o.store, string(config.SQLite)), name, s.Getenv); err != nil {
 		return nil, fmt.Errorf("--store: %w", usage(err))
 	}
-	dir, format := task.Find(s.dir)
-	sample := config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents(), TaskDir: dir, TaskFormat: format}
-	c, err := config.Parse(path, config.Sample(sample), options)
+	c, text, err := s.sample(ctx, path, config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents()})
 	if err != nil {
-		return nil, err
-	}
-	sample.Categories = taskCategories(ctx, c)
-	text := config.Sample(sample)
-	if c, err = config.Parse(path, text, options); err != nil {
 		return nil, err
 	}
 	// A state folder that is another's is found out before anything is written.
 	if err := s.checkState(ctx, c); err != nil {
 		return nil, fleet.WithHint(err, "give this fleet another name: stint init --fleet NAME")
 	}
-	s.did(path, created)
+	s.did(path, done)
 	if s.o.dryRun {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// sample is a new configuration, with what is found of tasks.
+func (s *setup) sample(ctx context.Context, path string, o config.SampleOptions) (c *config.Config, text []byte, err error) {
+	o.TaskDir, o.TaskFormat = task.Find(s.dir)
+	if c, err = config.Parse(path, config.Sample(o), s.configOptions()); err != nil {
+		return nil, nil, err
+	}
+	o.Categories = taskCategories(ctx, c)
+	text = config.Sample(o)
+	c, err = config.Parse(path, text, s.configOptions())
+	return c, text, err
+}
+
+// withoutAgent is the configuration in the file if init wrote it where it found no agent, and nobody
+// has changed it since, else nil: with --agent, init writes it anew.
+func (s *setup) withoutAgent(ctx context.Context, path string) *config.Config {
+	old, err := os.ReadFile(path)
+	if err != nil || s.o.agent == "" {
+		return nil
+	}
+	c, err := config.Parse(path, old, s.configOptions())
+	if err != nil || s.o.fleet != "" && s.o.fleet != string(c.Fleet) || s.o.store != "" && s.o.store != c.StoreText {
+		return nil
+	}
+	o := config.SampleOptions{Fleet: c.Fleet, State: c.State}
+	if c.Store.Shared() {
+		o.Store = c.StoreText
+	}
+	_, text, err := s.sample(ctx, path, o)
+	if err != nil || !bytes.Equal(old, text) {
+		return nil
+	}
+	return c
 }
 
 // taskCategories are the categories that the open tasks in the folder name, sorted.
@@ -235,7 +270,7 @@ func (s *setup) agents() (list []config.SampleAgent) {
 		})
 	}
 	if s.noAgent = len(list) == 0; s.noAgent {
-		s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; name yours, preset and command, under [agent.claude] in "+config.FileName)
+		s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; install one, or name any command: stint init --agent COMMAND")
 	}
 	return list
 }
@@ -553,19 +588,30 @@ func (s *setup) did(path, action string) {
 	s.changes = append(s.changes, wire.Change{Path: path, Action: action})
 }
 
-func (s *setup) report(c *config.Config) {
+func (s *setup) report(ctx context.Context, c *config.Config) {
 	if s.asObject(wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing)) {
 		return
 	}
-	s.printChanges()
 	for _, m := range s.missing {
 		fmt.Fprintf(s.Stdout, "missing: %s\n", plain.Text(m))
 	}
-	state := "is ready; next"
+	s.printChanges()
+	next := "is ready; next: stint fanout --dry-run"
 	if len(s.missing) > 0 {
-		state = "is not ready: see to what is missing; then"
+		next = "is not ready: see to what is missing; then: stint fanout --dry-run"
+	} else if s.o.systemd && !s.o.dryRun {
+		next = "is ready" + s.firstFire(ctx, c) + "; to fire now: stint fanout"
 	}
-	fmt.Fprintf(s.Stdout, "fleet %s %s: stint fanout --dry-run\n", c.Fleet, state)
+	fmt.Fprintf(s.Stdout, "fleet %s %s\n", c.Fleet, next)
+}
+
+// firstFire says when the timer comes, as far as it is known.
+func (s *setup) firstFire(ctx context.Context, c *config.Config) string {
+	list, err := timers{c.Fleet}.Timers(ctx, c.FiredPools()[:1])
+	if err != nil || list[0].Next.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("; its timer fires in %s", plain.Span(list[0].Next.Sub(s.Now())))
 }
 
 func (s *setup) printChanges() {

@@ -157,7 +157,7 @@ func entries() []entry {
 		{name: "init", group: groupDay, make: newInit},
 		{name: "status", group: groupDay, make: newStatus},
 		{name: "review", group: groupDay, make: newReview, statuses: map[string][]int{
-			"land": {statusPartly, statusBusy, statusDenied}, "reject": {statusNothing, statusDenied},
+			"land": {statusPartly, statusBusy, statusDenied}, "reject": {statusNothing, statusPartly, statusDenied},
 			"checkout": {statusNothing, statusDenied}, "publish": {statusNothing, statusBusy, statusDenied},
 		}},
 		{name: "runs", group: groupDay, make: newRuns},
@@ -165,7 +165,7 @@ func entries() []entry {
 		{name: "logs", group: groupDay, make: newLogs},
 		{name: "why", group: groupDay, make: newWhy},
 		{name: "report", group: groupDay, make: newReport},
-		{name: "task", group: groupDay, make: newTask, statuses: map[string][]int{"done": {statusDenied}}},
+		{name: "task", group: groupDay, make: newTask, statuses: map[string][]int{"done": {statusPartly, statusDenied}, "retry": {statusPartly}}},
 		{name: "pause", group: groupDay, make: newPause},
 		{name: "resume", group: groupDay, make: newResume},
 		{name: "stop", group: groupDay, make: newStop, statuses: exits(statusNothing)},

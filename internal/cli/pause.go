@@ -3,19 +3,21 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/wire"
 )
 
 type pauseOptions struct {
-	length spanValue
+	length time.Duration
 	reason string
 	dryRun bool
 }
@@ -32,13 +34,10 @@ sessions that are waiting are held back, too. Pausing again replaces the pause.`
   stint pause`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.length.given && o.length.span < time.Millisecond { // which is what the store counts in
-				return usage(errors.New(`--for: want a duration of a millisecond or more, such as "90m", "24h" or "7d"`))
-			}
 			return a.runPause(cmd.Context(), args, o)
 		},
 	}
-	cmd.Flags().Var(&o.length, "for", "end the pause after this `DURATION`, such as 90m, 24h or 7d (default: when it is resumed)")
+	cmd.Flags().Var(spanFlag(&o.length), "for", "end the pause after this `DURATION`, such as 90m, 24h or 7d (default: when it is resumed)")
 	cmd.Flags().Var(textFlag(&o.reason), "reason", "why: a line of `TEXT` for other people")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
@@ -69,8 +68,8 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	}
 	p := fleet.Pause{Category: category, Reason: cmp.Or(o.reason, "by "+a.user())}
 	until := "it is resumed"
-	if o.length.given {
-		p.Until = a.Now().Add(o.length.span)
+	if o.length > 0 {
+		p.Until = a.Now().Add(o.length)
 		until = stamp(p.Until)
 	}
 	running := 0
@@ -102,29 +101,37 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	changed, err := a.resume(ctx, category, dryRun)
+	ended, stays, err := a.resume(ctx, category, dryRun)
 	if err != nil {
 		return err
 	}
-	line := fmt.Sprintf("%s %s", did(dryRun, "resumed", "would resume"), whole(category))
-	if !changed {
+	line := fmt.Sprintf("%s %s: %s", did(dryRun, "resumed", "would resume"), whole(category), strings.Join(ended, ", "))
+	if len(ended) == 0 {
 		line = whole(category) + " was not paused"
 	}
-	a.sayLine(wire.NewResumed(category, changed, dryRun), line)
+	a.sayLine(wire.NewResumed(category, len(ended) > 0, dryRun), line)
+	for _, p := range stays {
+		a.hint(fmt.Sprintf("%s stays paused: %s; to end it: %s", whole(p.Category), p.Reason, strings.TrimSpace("stint resume "+string(p.Category))))
+	}
 	return nil
 }
 
-// resume reports whether there was anything to end.
-func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (changed bool, err error) {
+// resume says what it ended, and which pauses still keep sessions of the category, or of any where
+// it is the whole fleet, from starting.
+func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (ended []string, stays []fleet.Pause, err error) {
 	err = a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
 		if !e.Recorded() {
 			a.nothingYet()
 			return nil
 		}
-		changed, err = e.Store.Resume(ctx, category)
+		if ended, err = e.Store.Resume(ctx, category); err != nil {
+			return err
+		}
+		s, err := e.Store.Snapshot(ctx)
+		stays = plain.Kept(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool { return p.Category != category && (p.Category == "" || category == "") })
 		return err
 	})
-	return changed, err
+	return ended, stays, err
 }
 
 // categoryOf is the category that the arguments name, or none.

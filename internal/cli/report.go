@@ -22,7 +22,7 @@ import (
 const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
-	since     spanValue
+	since     time.Time
 	by        []report.Key
 	csv, html bool
 	output    string
@@ -30,7 +30,7 @@ type reportOptions struct {
 }
 
 func newReport(a *app) *cobra.Command {
-	o := reportOptions{since: spanValue{usualReport, true}}
+	var o reportOptions
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Sum up work, cost and problems",
@@ -77,8 +77,7 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(&o.since, "since", "look back so far, such as 90m, 24h or 30d; 0: all of the record (default 7d)")
-	flags.Lookup("since").DefValue = "" // help would show it in hours
+	flags.Var(pastFlag(&o.since, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default 7d)")
 	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `MACHINE`, see stint host list")
@@ -98,6 +97,9 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.host != "" && len(o.by) == 0 {
 		return usage(errors.New("--host: only with --by, as what categories are entitled to is the fleet's"))
 	}
+	if o.since.IsZero() {
+		o.since = a.Now().Add(-usualReport)
+	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
 		if err := a.noteEdge(ctx, e, o.since); err != nil {
 			return err
@@ -116,13 +118,12 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 
 // reportText is the report in the form that was asked for.
 func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOptions) ([]byte, error) {
-	since := o.since.before(a.Now())
 	if len(o.by) > 0 {
 		host, err := hostID(ctx, e, o.host)
 		if err != nil {
 			return nil, err
 		}
-		p, err := e.Spending(ctx, since, o.by, host)
+		p, err := e.Spending(ctx, o.since, o.by, host)
 		switch {
 		case err != nil:
 			return nil, err
@@ -131,7 +132,7 @@ func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOpti
 		}
 		return a.shown(o, wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) }), nil
 	}
-	r, err := e.Report(ctx, since)
+	r, err := e.Report(ctx, o.since)
 	switch {
 	case err != nil:
 		return nil, err

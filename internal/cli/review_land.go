@@ -38,17 +38,17 @@ After a crash the same command goes on. Status 6: some work landed, and some did
 func newReviewReject(a *app) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:   "reject RUN --reason TEXT",
-		Short: "Reject the work of a session",
-		Long: `Reject the work of a session. Its task is opened again, and the next session at it is given
+		Use:   "reject RUN… --reason TEXT",
+		Short: "Reject the work of sessions",
+		Long: `Reject the work of sessions. The task of each is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: first(a.completeItems),
+		Args:              cobra.MinimumNArgs(1),
+		ValidArgsFunction: a.completeItems,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return usage(errors.New("say why, for the next session at the task: --reason"))
 			}
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
+			return a.withEachItem(cmd.Context(), args, func(e *engine.Engine, t review.Target, i review.Item) error {
 				if err := unlanded(t, i); err != nil {
 					return err
 				}
@@ -136,16 +136,26 @@ func unlanded(t review.Target, i review.Item) error {
 
 // withItem runs fn with one item of review.
 func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, review.Target, review.Item) error) error {
-	return a.withItems(ctx, []string{run}, func(e *engine.Engine, t review.Target, items []review.Item, _ []fleet.Landed) error {
-		if len(items) == 0 {
-			return fleet.WithHint(fmt.Errorf("run %s has landed: %w", run, fleet.ErrNothing), "stint review --all")
+	return a.withEachItem(ctx, []string{run}, fn)
+}
+
+// withEachItem runs fn with each of the items that are named, and goes on after one that fails.
+func (a *app) withEachItem(ctx context.Context, runs []string, fn func(*engine.Engine, review.Target, review.Item) error) error {
+	return a.withItems(ctx, runs, func(e *engine.Engine, t review.Target, items []review.Item, done []fleet.Landed) error {
+		for _, l := range done {
+			items = append(items, review.Item{Branch: review.Branch{Run: l.Run}})
 		}
-		return fn(e, t, items[0])
+		return each(items, func(i review.Item) error {
+			if i.Name == "" {
+				return fleet.WithHint(fmt.Errorf("run %s has landed: %w", i.Run, fleet.ErrNothing), "stint review --all")
+			}
+			return fn(e, t, i)
+		})
 	})
 }
 
 // withItems runs fn with items of review, and with those of the runs that have landed before
-// and left no branch. A name without either is refused before anything is done.
+// and left no branch. What else is named is reported in the end.
 func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, review.Target, []review.Item, []fleet.Landed) error) error {
 	if a.Getenv("STINT_RUN_ID") != "" {
 		return fleet.WithHint(fmt.Errorf("a session decides about no work: %w", fleet.ErrHeld), "run it as a person")
@@ -165,27 +175,32 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 		var (
 			items []review.Item
 			done  []fleet.Landed
+			wrong []error
 			seen  = map[fleet.RunID]bool{}
 		)
 		for _, arg := range args {
 			if _, category := e.Config.Categories[fleet.Category(arg)]; category { // its latest run may be another than the one that was looked at
-				return fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", arg)), "stint review lists the runs")
+				wrong = append(wrong, fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", arg)), "stint review lists the runs"))
+				continue
 			}
 			run, at, err := itemOf(ctx, e.Fleet, all, arg)
 			switch {
 			case err != nil:
-				return err
+				wrong = append(wrong, err)
 			case seen[run]:
 			case at >= 0:
 				items = append(items, all[at])
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
 			default:
-				return noBranch(ctx, e.Fleet, run, " that has ended")
+				wrong = append(wrong, noBranch(ctx, e.Fleet, run, " that has ended"))
 			}
 			seen[run] = true
 		}
-		return fn(e, t, items, done)
+		if len(items)+len(done) == 0 {
+			return errors.Join(wrong...)
+		}
+		return partly(errors.Join(wrong...), fn(e, t, items, done))
 	})
 }
 

@@ -21,7 +21,7 @@ type runsOptions struct {
 	fire                            fleet.FireID
 	category, task, outcome, before string
 	host                            string
-	since                           spanValue
+	since, until                    time.Time
 }
 
 func newRuns(a *app) *cobra.Command {
@@ -44,7 +44,8 @@ page, give --before the last run of this one.`,
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
 	f.StringVar(&o.host, "host", "", "those on one `MACHINE`, see stint host list")
-	f.Var(&o.since, "since", sinceUsage)
+	f.Var(pastFlag(&o.since, a.Now), "since", sinceUsage)
+	f.Var(pastFlag(&o.until, a.Now), "until", untilUsage)
 	f.Var(countFlag(&o.fire), "fire", "those of one fire")
 	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
 	return cmd
@@ -66,11 +67,14 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 			}
 			q.Before = r.ID
 		}
+		if first := fleet.NewRunID(o.until.Add(time.Millisecond), 0); !o.until.IsZero() && (q.Before == "" || first < q.Before) {
+			q.Before = first // an id begins with its time
+		}
 		list, err := e.Runs(ctx, q)
 		if err != nil {
 			return err
 		}
-		list = sinceOf(o.since, list, a.Now(), func(r fleet.RunStatus) time.Time { return r.CreatedAt })
+		list = sinceOf(o.since, list, func(r fleet.RunStatus) time.Time { return r.CreatedAt })
 		if len(list) == 0 {
 			// A category that left the configuration still has a record.
 			if err := knownCategory(e.Config, o.category); err != nil {

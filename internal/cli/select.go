@@ -76,19 +76,33 @@ func (a *app) runSelect(ctx context.Context, o selectOptions) error {
 			a.printRanking(s)
 		}
 		if len(s.Ranked()) == 0 {
-			return fleet.WithHint(fmt.Errorf("no category to start: %w", fleet.ErrNothing), "stint select --explain says why")
+			return fmt.Errorf("no category to start: %w", fleet.ErrNothing)
 		}
 		return nil
 	})
 }
 
+// printRanking lists the categories that can start; where there is none, why each cannot.
 func (a *app) printRanking(s selector.Selection) {
+	if len(s.Ranked()) == 0 {
+		a.printSentences(s)
+	}
 	for i, c := range s.Ranked() {
 		next := ""
 		if c.Next != nil {
 			next = fmt.Sprintf("  %s (%s)", c.Next.ID, c.Next.State)
 		}
-		fmt.Fprintf(a.Stdout, "%s %2d  %.3f  %s%s\n", mark(c.Picked), i+1, c.Value, c.Category, plain.Text(next))
+		place := fmt.Sprintf(" %2d  %.3f ", i+1, c.Value)
+		if c.Alone {
+			place = ""
+		}
+		fmt.Fprintf(a.Stdout, "%s%s %s%s\n", mark(c.Picked), place, c.Category, plain.Text(next))
+	}
+}
+
+func (a *app) printSentences(s selector.Selection) {
+	for _, sentence := range s.Sentences(selector.Figures) {
+		fmt.Fprintln(a.Stdout, plain.Text(sentence))
 	}
 }
 
@@ -101,16 +115,10 @@ func mark(start bool) string {
 }
 
 func (a *app) printExplain(s selector.Selection) {
-	rows := [][]string{strings.Fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
-	rows[0][0] = ""
-	for _, c := range s.Scores {
-		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
+	if !s.Alone() {
+		a.printScores(s)
 	}
-	a.table(rows)
-	fmt.Fprintln(a.Stdout)
-	for _, sentence := range s.Sentences(selector.Figures) {
-		fmt.Fprintln(a.Stdout, plain.Text(sentence))
-	}
+	a.printSentences(s)
 	for _, b := range s.Blocked {
 		reason := b.Reason
 		if b.Holder != "" {
@@ -118,10 +126,23 @@ func (a *app) printExplain(s selector.Selection) {
 		}
 		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain.Text(string(b.ID)), b.Category, plain.Text(reason))
 	}
+	if s.Alone() {
+		return
+	}
 	h := s.Health()
 	fmt.Fprintf(a.Stdout, "health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing\n",
 		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
+}
+
+func (a *app) printScores(s selector.Selection) {
+	rows := [][]string{strings.Fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
+	rows[0][0] = ""
+	for _, c := range s.Scores {
+		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
+	}
+	a.table(rows)
+	fmt.Fprintln(a.Stdout)
 }
 
 // explainRow is one category's line: its score and what it is made of, in units of

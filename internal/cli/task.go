@@ -80,7 +80,7 @@ func newTaskList(a *app) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.category, "category", "", "those of one `CATEGORY`")
-	cmd.Flags().StringVar(&o.state, "state", "", "those in one `STATE`")
+	cmd.Flags().StringVar(&o.state, "state", "", "those in one `STATE`; waiting: also those that sessions left to a person")
 	cmd.Flags().BoolVar(&o.all, "all", false, "done, cancelled and expired ones too")
 	return cmd
 }
@@ -90,7 +90,10 @@ func (o taskListOptions) keeps(t fleet.Task) bool {
 	if o.category != "" && string(t.Category) != o.category {
 		return false
 	}
-	if o.state != "" {
+	switch {
+	case o.state == string(fleet.StateWaiting): // for whatever, and whoever says so
+		return t.State == fleet.StateWaiting || t.WaitingFor != "" && !t.State.Settled()
+	case o.state != "":
 		return string(t.State) == o.state
 	}
 	return o.all || !t.State.Settled() && t.State != fleet.StateExpired

@@ -20,16 +20,16 @@ import (
 func newTaskRetry(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use:   "retry TASK",
-		Short: "Put a task back into the queue",
+		Use:   "retry TASK…",
+		Short: "Put tasks back into the queue",
 		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
 sessions left. A task waits for a person after two sessions that worked on it and left its
 state as it was, unless it is active. Three failed sessions in a row do the same in any state.
 This command ends that, and so does a change of its file or item. It also ends the rest of a task whose
 last session did nothing.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskRetry(cmd.Context(), args[0], dryRun)
+			return each(args, func(task string) error { return a.taskRetry(cmd.Context(), task, dryRun) })
 		},
 	}
 	addDryRun(cmd, &dryRun)
@@ -60,7 +60,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		if err != nil {
 			return err
 		}
-		line := fmt.Sprintf("stint has forgotten what sessions left of %s: the state in its file, or its tracker, counts again", id)
+		line := fmt.Sprintf("stint %s what sessions left of %s: the state in its file, or its tracker, counts again", did(dryRun, "has forgotten", "would forget"), id)
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
@@ -79,14 +79,14 @@ func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name
 func newTaskDone(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use:   "done TASK",
-		Short: "Mark a task as done",
+		Use:   "done TASK…",
+		Short: "Mark tasks as done",
 		Long: `Mark a task as done: in its file, with a commit of its own where git tracks the file, or
 in its tracker by the command "done" of its source. A task that another holder has claimed
 stays as it is: status 4.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskDone(cmd.Context(), args[0], dryRun)
+			return each(args, func(task string) error { return a.taskDone(cmd.Context(), task, dryRun) })
 		},
 	}
 	addDryRun(cmd, &dryRun)

@@ -253,7 +253,7 @@ func (t topScreen) pause(ctx context.Context, category fleet.Category) error {
 
 func (t topScreen) resume(ctx context.Context, category fleet.Category) error {
 	a, _ := t.quiet()
-	_, err := a.resume(ctx, category, false)
+	_, _, err := a.resume(ctx, category, false)
 	return err
 }
 

@@ -16,7 +16,7 @@ var (
 	// ErrLost is a claim that is not, or no longer, this holder's at this
 	// epoch.
 	ErrLost = errors.New("claim lost")
-	// ErrPartly is a fire of which some units started and some did not, or a landing of several.
+	// ErrPartly is of several units, runs or tasks, of which some failed.
 	ErrPartly = errors.New("partly done")
 	// ErrBusy is a category whose lanes are all taken.
 	ErrBusy = errors.New("lane busy")

@@ -226,6 +226,9 @@ const (
 	StartFailed Decision = "failed" // the unit did not start
 )
 
+// ReasonAlone is that of a choice that no other category was ranked for.
+const ReasonAlone = "it is the only category"
+
 // Choice is what a fire decided about one category, and why.
 type Choice struct {
 	Category Category

@@ -135,7 +135,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	snapshot := v.Snapshot
 	s.At, s.Bars = v.Now, map[fleet.Category]Closure{}
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
-	s.Pauses, s.Lineage = pausesAt(snapshot.Pauses, s.At), snapshot.Lineage
+	s.Pauses, s.Lineage = PausesAt(snapshot.Pauses, s.At), snapshot.Lineage
 	if snapshot.Away.At(s.At) {
 		s.Away = &snapshot.Away
 	}
@@ -304,8 +304,8 @@ func lastFound(fires []fleet.Fire) map[string]found {
 	return last
 }
 
-// pausesAt are those that are not over.
-func pausesAt(pauses []fleet.Pause, now time.Time) []fleet.Pause {
+// PausesAt are those that are not over.
+func PausesAt(pauses []fleet.Pause, now time.Time) []fleet.Pause {
 	return plain.Kept(pauses, func(p fleet.Pause) bool { return p.Until.IsZero() || p.Until.After(now) })
 }
 

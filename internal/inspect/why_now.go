@@ -60,7 +60,7 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 		}
 	}
 	c.Blocked = plain.Kept(in.Blocked, func(b selector.BlockedTask) bool { return b.Category == name })
-	c.Pauses = plain.Kept(pausesAt(v.Snapshot.Pauses, v.Now), func(p fleet.Pause) bool { return p.Category == "" || p.Category == name })
+	c.Pauses = plain.Kept(PausesAt(v.Snapshot.Pauses, v.Now), func(p fleet.Pause) bool { return p.Category == "" || p.Category == name })
 	for _, r := range v.Snapshot.Open {
 		if r.Category == name && v.Live[r.ID] {
 			c.InFlight = append(c.InFlight, m.UnderWay(r, true, v.Now))
@@ -85,7 +85,7 @@ func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Refusal
 		list = append(list, g)
 	}
 	if o := m.Unfit(name, false); o.Kind != "" {
-		list = append(list, why.Refusal{Kind: o.Kind, Reason: o.Reason})
+		list = append(list, why.Refusal{Kind: o.Kind, Reason: o.Reason, Unfit: true})
 	}
 	if m.WithoutAgent(v, name).Kind == "" {
 		return list

@@ -132,6 +132,9 @@ func gradesText(u report.Use) string {
 const barColumns = 12
 
 func shareLines(s Style, r report.Report) []string {
+	if len(r.Categories) < 2 {
+		return nil
+	}
 	t := Table{Columns: []Column{
 		{Title: "CATEGORY", Least: 8},
 		{Title: "SPAWNED", Right: true},

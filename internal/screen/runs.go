@@ -3,7 +3,6 @@ package screen
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -57,13 +56,12 @@ func Fires(list []fleet.Fire, now time.Time, s Style) []string {
 		s.whenColumn(),
 		{Title: "POOL", Least: 6},
 		{Title: "STARTED", Least: 8},
-		{Title: "SEED", Right: true},
 		{Title: "WHY NOTHING", Least: 8},
 	}}
 	for _, f := range list {
 		t.Rows = append(t.Rows, []Cell{
 			Text(fmt.Sprint(f.ID)), s.when(f.At, now), Text(f.Pool), Text(Dash(strings.Join(f.Started(), ", "))),
-			Text(strconv.FormatUint(f.Seed, 10)), Text(why.Nothing(f)),
+			Text(why.Nothing(f)),
 		})
 	}
 	return t.Lines(s)

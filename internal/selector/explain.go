@@ -1,11 +1,13 @@
 package selector
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
 
 	"stint/internal/bandit"
+	"stint/internal/fleet"
 )
 
 // shown is the least part of a score that a reason mentions: three decimals.
@@ -33,6 +35,9 @@ func (c Score) parts() (list []part) {
 func (c Score) Reason() string {
 	if !c.In {
 		return c.Out
+	}
+	if c.Alone {
+		return fleet.ReasonAlone
 	}
 	text := "ranked by its grades"
 	if c.Arm.Graded == 0 {
@@ -82,6 +87,10 @@ func (s Selection) Sentences(d Detail) []string {
 		switch {
 		case !c.In:
 			list = append(list, fmt.Sprintf("%s is out: %s.", c.Category, c.Out))
+		case c.Alone && c.Picked:
+			list = append(list, fmt.Sprintf("%s is started: %s.", c.Category, fleet.ReasonAlone))
+		case c.Alone:
+			list = append(list, fmt.Sprintf("%s is not started: %s.", c.Category, cmp.Or(c.Full, s.Closed, "no slot is free")))
 		case d == Plain:
 			list = append(list, fmt.Sprintf("%s %s: %s.", c.Category, s.place(i, c), c.Reason()))
 		case i == 0:

@@ -135,7 +135,7 @@ func anyState(t *rapid.T) Selection {
 	if rapid.IntRange(0, 4).Draw(t, "closed") == 0 {
 		in.Closed = "memory is short"
 	}
-	for i := range rapid.IntRange(1, 6).Draw(t, "categories") {
+	for i := range rapid.IntRange(2, 6).Draw(t, "categories") {
 		c := candidate(fleet.Category(fmt.Sprintf("c%d", i)))
 		c.LOO = number("lessons", -0.2, 0.2)
 		c.Arm.Deficit = rapid.SampledFrom([]float64{0, 0, 0.01, 1.25, number("deficit", 0, 30)}).Draw(t, "owed")
@@ -151,6 +151,27 @@ func anyState(t *rapid.T) Selection {
 		in.Candidates = append(in.Candidates, c)
 	}
 	return Rank(in)
+}
+
+// TestAloneIsNotRanked has one category, of which no text compares it with others.
+func TestAloneIsNotRanked(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*Input){
+		"code is started: it is the only category.":                                             func(*Input) {},
+		"code is not started: no slot is free.":                                                 func(in *Input) { in.Free = 0 },
+		"code is not started: memory is short.":                                                 func(in *Input) { in.Closed = "memory is short" },
+		"code is not started: agent fake: all of its 1 slots are in use or taken by this fire.": func(in *Input) { in.Candidates[0].Agents, in.Seats = []string{"fake"}, Seats{"fake": {All: 1}} },
+		"code is out: paused.":                                                                  func(in *Input) { in.Candidates[0].Out = "paused" },
+	} {
+		in := testInput(candidate("code"))
+		change(&in)
+		for _, d := range []Detail{Plain, Figures} {
+			list := Rank(in).Sentences(d)
+			if got := list[len(list)-1]; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	}
 }
 
 // TestSentencesAreTrue reads the numbers and signs back from the sentences about any

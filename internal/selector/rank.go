@@ -64,6 +64,7 @@ type Score struct {
 	Due   float64 // sessions of this fire that the category is entitled to, in [0,1]
 	Leads bool    // it was lifted to the front because its task is begun
 
+	Alone  bool   // it is all that is ranked
 	Picked bool   // a fire starts it
 	Full   string // which of its agents have no slot left for it; empty: none that was asked
 
@@ -94,6 +95,9 @@ func (s Selection) Ranked() []Score {
 	return s.Scores[:countIn(s.Scores)]
 }
 
+// Alone reports whether a single category is ranked, and so nothing.
+func (s Selection) Alone() bool { return len(s.Scores) == 1 }
+
 func countIn(scores []Score) int {
 	if out := slices.IndexFunc(scores, func(c Score) bool { return !c.In }); out >= 0 {
 		return out
@@ -119,7 +123,7 @@ func Rank(in Input) Selection {
 		c := &in.Candidates[i]
 		parts := scorer.Score(c.Category, &c.Arm, c.Pending, c.LOO)
 		s.Scores[i] = Score{
-			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(),
+			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(), Alone: len(in.Candidates) == 1,
 			tie: bandit.Key(in.Seed^uint64(in.Fire), string(c.Category)),
 		}
 	}

@@ -144,8 +144,8 @@ type Fires interface {
 	Pause(ctx context.Context, p fleet.Pause) error
 	// Resume ends the pause and the back-off of a category. With an empty one it ends
 	// the fleet's own pause, every back-off and whatever keeps agents from working;
-	// pauses of single categories stay. It reports whether there was anything to end.
-	Resume(ctx context.Context, c fleet.Category) (bool, error)
+	// pauses of single categories stay. It says what ended, in words.
+	Resume(ctx context.Context, c fleet.Category) (ended []string, err error)
 }
 
 // Firing is a fire that is to be recorded.

@@ -2,6 +2,7 @@ package survey
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,20 +22,24 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 	}
 	var reasons []string
 	for _, agent := range f.Config.Categories[c].Agents {
-		refusals := f.Refusals(v, c, agent)
-		if len(refusals) == 0 {
+		refusal := fleet.RefusedError{By: fleet.HinderedByAgent}
+		if err := f.faulty(agent, false); err != nil {
+			refusal.Reason = err.Error()
+		} else if list := f.Refusals(v, c, agent); len(list) > 0 {
+			refusal = list[0]
+		} else {
 			return selector.Obstacle{}
 		}
-		o.Kind = cmp.Or(o.Kind, refusals[0].By)
-		reasons = append(reasons, refusals[0].Reason)
+		o.Kind = cmp.Or(o.Kind, refusal.By)
+		reasons = append(reasons, refusal.Reason)
 	}
 	o.Reason = strings.Join(slices.Compact(reasons), "; ")
 	return o
 }
 
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
-// it right: a program or the prompt is not as it was confirmed, or no agent has its secrets. A
-// session asks once more when it begins.
+// it right: a program or the prompt is not as it was confirmed, or no agent has its programs and
+// its secrets. A session asks once more when it begins.
 func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
 	for _, argv := range f.Config.Categories[c].Commands() {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
@@ -54,7 +59,9 @@ func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
 	return selector.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
 }
 
-// faulty is why an agent may not be started, whatever its service says.
+// faulty is why an agent may not or cannot be started, whatever its service says. Programs are
+// looked for in the workspace, of which a clone has what is committed; a session that begins finds
+// out by starting them.
 func (f *Fleet) faulty(agent string, begins bool) error {
 	a := f.Config.Agents[agent]
 	for _, argv := range a.Commands(f.Config.Workspace) {
@@ -62,7 +69,15 @@ func (f *Fleet) faulty(agent string, begins bool) error {
 			return err
 		}
 	}
-	return a.Fault(begins)
+	if err := a.Fault(begins); err != nil || begins {
+		return err
+	}
+	for _, program := range a.Programs() {
+		if err := f.Agents.Find(program, f.Passed(a), f.Config.Workspace); err != nil {
+			return fmt.Errorf("agent %s: %s: %w", agent, program, err)
+		}
+	}
+	return nil
 }
 
 // Able are those of the category's agents that can work, whether or not a slot is free, and
@@ -93,13 +108,10 @@ func (f *Fleet) Seats(v View) selector.Seats {
 }
 
 // Installed says whether all programs that a session of the agent needs can be started, and its
-// environment file can be read. Programs are looked for in the workspace, of which a clone has
-// what is committed.
+// environment file can be read.
 func (f *Fleet) Installed(agent string) bool {
-	a, known := f.Config.Agents[agent]
-	return known && f.faulty(agent, false) == nil && !slices.ContainsFunc(a.Programs(), func(program string) bool {
-		return f.Agents.Find(program, f.Passed(a), f.Config.Workspace) != nil
-	})
+	_, known := f.Config.Agents[agent]
+	return known && f.faulty(agent, false) == nil
 }
 
 // Refusals are all that keeps an agent from a session of the category. The store goes by the same

@@ -56,15 +56,25 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
+// turn chooses the next pane, in steps of so many.
+func (m *Model) turn(by pane) {
+	m.pane = (m.pane + by) % panes
+	if m.hides(m.pane) {
+		m.pane = (m.pane + by) % panes
+	}
+}
+
 // paneKey is a key that means something beside the panes alone.
 func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
 	switch key {
 	case "tab", "right":
-		m.pane = (m.pane + 1) % panes
+		m.turn(1)
 	case "shift+tab", "left":
-		m.pane = (m.pane + panes - 1) % panes
+		m.turn(panes - 1)
 	case "1", "2", "3", "4":
-		m.pane = pane(key[0] - '1')
+		if p := pane(key[0] - '1'); !m.hides(p) {
+			m.pane = p
+		}
 	case "p":
 		if m.selected.category != "" {
 			m.askPause(m.selected.category)

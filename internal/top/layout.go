@@ -21,7 +21,14 @@ func (m Model) panes(room int) []string {
 		return append([]string{m.tabs(shown)}, lines...)
 	}
 	var list []string
-	for p, rows := range m.share(room - panes) {
+	shown := panes
+	if m.hides(paneRanking) {
+		shown--
+	}
+	for p, rows := range m.share(room - shown) {
+		if m.hides(pane(p)) {
+			continue
+		}
 		lines, shown := m.paneLines(pane(p), rows)
 		note := m.paneNote(pane(p))
 		list = append(list, m.title(m.paneTitle(pane(p)), pane(p) == m.pane, join(note, shown), note, shown))
@@ -33,11 +40,17 @@ func (m Model) panes(room int) []string {
 	return list
 }
 
+// hides reports whether a pane has nothing to show: a single category is not ranked.
+func (m Model) hides(p pane) bool { return p == paneRanking && len(m.look.Ranking) < 2 }
+
 // share divides the lines between the panes: two for each to begin with, and what a log needs
 // to be read; then what the chosen one wants, then the others, and what is left to the log.
 func (m Model) share(room int) (rows [panes]int) {
 	const least, leastOfLog = 2, 8
 	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.look.Ranking), leastOfLog}
+	if m.hides(paneRanking) {
+		wants[paneRanking] = 0
+	}
 	if m.log.run == "" {
 		wants[paneLog] = 1
 	}
@@ -135,6 +148,9 @@ func (m Model) tabs(shown string) string {
 	names := []string{"lanes", "timeline", "ranking", "log"}
 	var parts []string
 	for p, name := range names {
+		if m.hides(pane(p)) {
+			continue
+		}
 		if pane(p) == m.pane {
 			parts = append(parts, s.Paint(screen.Bold, fmt.Sprintf("[%d %s]", p+1, name)))
 			continue

@@ -51,6 +51,7 @@ type Refusal struct {
 	// The fix for a person, a command or words; both empty: there is none.
 	Command, Do string
 	Lasting     bool // it does not end before a person has done so
+	Unfit       bool // it is no rest: what the category needs is not there
 }
 
 // Verdicts on a category.
@@ -65,9 +66,11 @@ const (
 func (c Category) Answer() Answer {
 	a := Answer{Kind: OfCategory, Subject: string(c.Name), Obstacles: c.Obstacles()}
 	a.Verdict, a.Lead = c.verdict(a.Obstacles)
-	a.add("Its rank", c.rank()...)
-	a.add("Belief", c.believed()...)
-	a.add("Debt", c.owed()...)
+	if !c.Ranking.Alone() {
+		a.add("Its rank", c.rank()...)
+		a.add("Debt", c.owed()...)
+	}
+	a.add("Its grades", c.believed()...)
 	a.add("Its tasks", c.tasks()...)
 	a.add("The last fires", c.fires()...)
 	a.add("The last runs", plain.Each(c.Runs, func(r fleet.Run) string { return fate(r, r.Category, nil, c.Now) })...)
@@ -157,9 +160,11 @@ func (c Category) believed() []string {
 	if s.Candidate == nil {
 		return nil
 	}
-	e := s.Explain(c.Ranking.Settings)
-	list := []string{sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
-		e.Mean, e.Low, e.High, plain.Plural(s.Arm.Graded, "graded session"))}
+	var list []string
+	if e := s.Explain(c.Ranking.Settings); !s.Alone {
+		list = append(list, sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
+			e.Mean, e.Low, e.High, plain.Plural(s.Arm.Graded, "graded session")))
+	}
 	for _, r := range c.GradeChanges {
 		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))
 	}

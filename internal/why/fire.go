@@ -40,7 +40,7 @@ func (f Fire) Answer() Answer {
 	if len(failed) > 0 {
 		a.Lead = append(a.Lead, sentence("The workers of %s did not start", listed(failed)))
 	}
-	a.add("Ranking", f.ranked()...)
+	a.add("How it chose", f.ranked()...)
 	a.add("Category by category", f.choices()...)
 	a.add("Sessions that followed", f.chains()...)
 	return a
@@ -75,6 +75,9 @@ func (f Fire) ranked() (list []string) {
 	}
 	if f.Selection == nil {
 		return append(list, sentence("It cannot be ranked again: %s", f.Unread))
+	}
+	if f.Followed && f.Selection.Alone() {
+		return []string{limitOf(*f.Selection)}
 	}
 	if f.Followed {
 		list = append(list, f.led())

@@ -148,6 +148,8 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 			o.Change = sentence("It takes a person to look at them, or a higher limit in %s of %s", limit, c.Path)
 		case g.Kind == fleet.HinderedByTrust:
 			o.Change, o.Command = "It takes a person's confirmation.", "stint config trust"
+		case g.Unfit:
+			o.Change, o.Command = "It takes a person to put that right.", "stint doctor"
 		case g.Kind == fleet.HinderedByAgent:
 			o.Change, o.Command = g.agentChange()
 		case g.Kind == fleet.HinderedBySeats:

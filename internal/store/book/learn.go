@@ -133,32 +133,34 @@ func (p *Page) countUses(id fleet.RunID, c fleet.Category, count func(l *store.L
 }
 
 // Resume ends a pause, and the back-off of what was paused; with the whole fleet, also what
-// keeps agents from working. It reports whether there was anything to end.
-func (p *Page) Resume(c fleet.Category) (ended bool) {
-	ended = p.Pauses.Delete(fleet.Pause{Category: c})
+// keeps agents from working. It says what ended.
+func (p *Page) Resume(c fleet.Category) (ended []string) {
+	if p.Pauses.Delete(fleet.Pause{Category: c}) {
+		ended = append(ended, "its pause")
+	}
 	if l := p.lineage(); c == "" && l.Bars(p.Now) {
 		l.GrantsFrom = p.Now
 		p.Lineage.Put(l)
-		ended = true
+		ended = append(ended, "the wait of a store that went back")
 	}
 	for a := range p.Arms.All() {
 		if (c == "" || a.Category == c) && (a.AsleepUntil > 0 || a.VainAt != "") {
 			a.Wake()
 			p.Arms.Put(a)
-			ended = true
+			ended = append(ended, "the back-off of "+string(a.Category))
 		}
 	}
 	for m := range p.Tasks.All() {
 		if r, _ := p.run(m.Run); m.Rests > 0 && (c == "" || r.Category == c) {
 			m.Rests = 0
 			p.Tasks.Put(m)
-			ended = true
+			ended = append(ended, "the rest of task "+string(m.Task))
 		}
 	}
 	for a := range p.Agents.All() {
 		if c == "" && (!a.Until.IsZero() || a.Failures > 0 || a.Faults > 0) {
 			p.Agents.Put(Agent{fleet.AgentState{Agent: a.Agent}, a.BilledAfter})
-			ended = true
+			ended = append(ended, "the rest of agent "+a.Agent)
 		}
 	}
 	return ended

@@ -113,8 +113,8 @@ func (w Writer) Pause(ctx context.Context, pause fleet.Pause) error {
 }
 
 // Resume ends a pause, and the back-off of what was paused.
-func (w Writer) Resume(ctx context.Context, c fleet.Category) (bool, error) {
-	return decided(ctx, w, Need{Resumes: true}, func(p *Page) bool { return p.Resume(c) }, "resume")
+func (w Writer) Resume(ctx context.Context, c fleet.Category) ([]string, error) {
+	return decided(ctx, w, Need{Resumes: true}, func(p *Page) []string { return p.Resume(c) }, "resume")
 }
 
 // NoticeDue notes that a notice goes out, unless the same news did a short while ago.

@@ -225,10 +225,10 @@ func (contract) ResumeAgents(t *testing.T, b bundle) {
 	take := b.asks(t, "0next", "claude")
 	b.mustRefuse(t, take, "failed")
 	ended := must.Get(b.Resume(t.Context(), "code"))(t)
-	same(t, "ended with a category", ended, false)
+	same(t, "ended with a category", len(ended), 0)
 	b.mustRefuse(t, take, "failed")
 	ended = must.Get(b.Resume(t.Context(), ""))(t)
-	same(t, "ended with the fleet", ended, true)
+	same(t, "ended with the fleet", len(ended) > 0, true)
 	b.mustTakeForRun(t, take, fleet.Granted)
 }
 
