@@ -344,7 +344,7 @@ func (s *hostsStorm) clone() error {
 	if err := os.WriteFile(filepath.Join(to, "host"), identity, 0o600); err != nil {
 		return err
 	}
-	if out, err := s.command(s.Context(), at, "run", "--category", "code").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("was copied from another machine")) {
+	if out, err := s.command(s.Context(), at, "run", "--category", "code").CombinedOutput(); err == nil || !bytes.Contains(out, []byte("was copied from another host")) {
 		return fmt.Errorf("a session on a copied machine: %w: %s", err, out)
 	}
 	if out, err := s.stint(at, "host", "adopt"); err != nil {

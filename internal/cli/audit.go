@@ -25,7 +25,7 @@ func newAudit(a *app) *cobra.Command {
 one lane, how often workers were denied a claim and went on to another category, how many
 runs did nothing, found no lane free (busy) or no task (idle), and what each category got of
 the sessions against its entitlement: far less is an alarm, whoever ranked. A lane held twice is status 1. An overrun is a session that ended after its lease was over, by its
-own machine's word: a machine slept, or its supervisor was stopped. It is status 1, too, if others
+own host's word: a host slept, or its supervisor was stopped. It is status 1, too, if others
 had its lane or its task by then.
 
 Without --since it also works out anew, from all runs and fires on record, what is believed of
@@ -68,7 +68,7 @@ func (a *app) runAudit(ctx context.Context, since time.Time) error {
 		}
 		if n := r.Shared(); n > 0 {
 			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that worked on while others had their lane or their task: %d", n),
-				"a machine slept, or a supervisor was stopped, for longer than the lease; their work is not graded"))
+				"a host slept, or a supervisor was stopped, for longer than the lease; their work is not graded"))
 		}
 		if n := len(r.Off); n > 0 {
 			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),

@@ -22,9 +22,9 @@ import (
 func newHost(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Show which machine this is to the fleet, and the other ones",
-		Long: `Show which machine this is to the fleet: the identity that its state folder has, and which
-start of the machine this is. The first command that writes gives the folder its identity.`,
+		Short: "Show which host this is to the fleet, and the other ones",
+		Long: `Show which host this is to the fleet: the identity that its state folder has, and which
+start of the host this is. The first command that writes gives the folder its identity.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.showHost() },
 	}
@@ -35,9 +35,9 @@ start of the machine this is. The first command that writes gives the folder its
 func newHostList(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "List the machines of the fleet, and what is wrong with them",
-		Long: `List the machines that have fired: when each was last heard of, its sessions and slots, its
-fires, its version of stint, and what is wrong with it. A machine is heard of when it fires, and by
+		Short: "List the hosts of the fleet, and what is wrong with them",
+		Long: `List the hosts that have fired: when each was last heard of, its sessions and slots, its
+fires, its version of stint, and what is wrong with it. A host is heard of when it fires, and by
 the heartbeats of its sessions, which come every few minutes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -59,11 +59,11 @@ func newHostGone(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "gone NAME",
-		Short: "Say that a machine is off, and free what its sessions hold",
-		Long: `Say that a machine of the fleet is off. Its open runs end as abandoned, and their claims and
+		Short: "Say that a host is off, and free what its sessions hold",
+		Long: `Say that a host of the fleet is off. Its open runs end as abandoned, and their claims and
 lanes are free at once, which otherwise last until they expire. Only you can know it: a session
 that is at work there all the same has lost its claim, which it finds out at its next heartbeat; until
-then its task may be worked on twice. A machine that fires again is back.`,
+then its task may be worked on twice. A host that fires again is back.`,
 		Example: `  stint host gone gpu-2 --reason "its disk burnt"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -79,8 +79,8 @@ func newHostForget(a *app) *cobra.Command {
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use:   "forget NAME",
-		Short: "Remove a machine that is gone",
-		Long: `Remove a machine from the list of the fleet's. A person must have said that it is gone, and it
+		Short: "Remove a host that is gone",
+		Long: `Remove a host from the list of the fleet's. A person must have said that it is gone, and it
 must have no open runs. Its past runs stay on record.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,15 +104,15 @@ func newHostAdopt(a *app) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "adopt",
-		Short: "Make a state folder from another machine this one's",
-		Long: `Give a state folder that was copied or moved from another machine an identity of this one.
-Sessions of the other machine may live on there: each of them keeps its claim and its lane here
-until the claim has expired. --name gives this machine another name than its own, as no two of a
+		Short: "Make a state folder from another host this one's",
+		Long: `Give a state folder that was copied or moved from another host an identity of this one.
+Sessions of the other host may live on there: each of them keeps its claim and its lane here
+until the claim has expired. --name gives this host another name than its own, as no two of a
 fleet may have one.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name, dryRun) },
 	}
-	cmd.Flags().Var(textFlag(&name), "name", "the machine's `NAME` in the fleet")
+	cmd.Flags().Var(textFlag(&name), "name", "the host's `NAME` in the fleet")
 	addDryRun(cmd, &dryRun)
 	return cmd
 }
@@ -153,11 +153,11 @@ func namedHost(ctx context.Context, s store.Store, name string) (fleet.Host, err
 	case 1:
 		return list[0], nil
 	}
-	return fleet.Host{}, fleet.WithHint(usage(fmt.Errorf("%d machines are, or were, called %q", len(list), name)), "name its id: stint host list --json")
+	return fleet.Host{}, fleet.WithHint(usage(fmt.Errorf("%d hosts are, or were, called %q", len(list), name)), "name its id: stint host list --json")
 }
 
 func noHost(name string) error {
-	return fleet.WithHint(fmt.Errorf("no machine of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
+	return fleet.WithHint(fmt.Errorf("no host of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
 }
 
 func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) error {
@@ -167,7 +167,7 @@ func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) er
 			return err
 		}
 		if h.ID == a.here(c)().Host {
-			return fleet.WithHint(usage(fmt.Errorf("%s is this machine, which is not off", h.Name)), "stint stop --all")
+			return fleet.WithHint(usage(fmt.Errorf("%s is this host, which is not off", h.Name)), "stint stop --all")
 		}
 		ended, err := s.HostGone(ctx, h.ID, reason)
 		if err != nil {
@@ -225,10 +225,10 @@ func (a *app) printHost(verb string, o wire.Host) {
 	}
 	fmt.Fprintln(a.Stdout)
 	if o.Machine == "" {
-		fmt.Fprintln(a.Stdout, "This machine has no machine-id: stint cannot see when its state folder is copied.")
+		fmt.Fprintln(a.Stdout, "This host has no machine-id: stint cannot see when its state folder is copied.")
 	}
 	if o.Foreign {
-		fmt.Fprintln(a.Stdout, "That is another machine: this state folder was copied from it.")
+		fmt.Fprintln(a.Stdout, "That is another host: this state folder was copied from it.")
 		a.hint("stint host adopt")
 	}
 }

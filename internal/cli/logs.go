@@ -57,8 +57,8 @@ indented and shortened. Any other line stands as the agent printed it. Escape se
 are left out, and other control characters are replaced. --raw prints every byte of the log,
 into a file or a pipe.
 
-Of a run on another machine it is the last 64 KiB, as that machine reported at its last
-heartbeat. The whole log is on that machine: with -f, --raw and -n all the command says where, and
+Of a run on another host it is the last 64 KiB, as that host reported at its last
+heartbeat. The whole log is on that host: with -f, --raw and -n all the command says where, and
 is status 2.
 
 -f continues until the run has ended, and reports its outcome on standard error. For a
@@ -75,7 +75,7 @@ middle, which one line replaces.`,
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
 	f.VarP(linesFlag(&o.lines), "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
-	f.StringVar(&o.host, "host", "", "of a category: a run on one `MACHINE`, see stint host list")
+	f.StringVar(&o.host, "host", "", "of a category: a run on one `HOST`, see stint host list")
 	f.BoolVar(&o.raw, "raw", false, "every byte of the log as it is; not on a terminal")
 	return cmd
 }
@@ -124,23 +124,23 @@ func otherHost(ctx context.Context, e *inspect.Explainer, r fleet.Run) (h fleet.
 
 // printElsewhere prints what the store has of the log of another machine's run. The whole log is on that machine.
 func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Host) error {
-	there := "on that machine: "
+	there := "on that host: "
 	if h.Workspace != "" {
 		there += "cd " + fleet.ShellWord(h.Workspace) + " && "
 	}
 	there += "stint logs " + string(r.ID)
 	o := p.options
 	if o.follow || o.raw || o.lines != nil && *o.lines == math.MaxInt {
-		return fleet.WithHint(usage(fmt.Errorf("run %s: the whole log is on machine %s, as runs/%s/log in its state folder", r.ID, h.Name, r.ID)), there)
+		return fleet.WithHint(usage(fmt.Errorf("run %s: the whole log is on host %s, as runs/%s/log in its state folder", r.ID, h.Name, r.ID)), there)
 	}
 	tail, now, err := p.fleet.Store.Tail(ctx, r.ID)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
-		return fleet.WithHint(fmt.Errorf("run %s: its log is on machine %s, which reported nothing of it", r.ID, h.Name), there)
+		return fleet.WithHint(fmt.Errorf("run %s: its log is on host %s, which reported nothing of it", r.ID, h.Name), there)
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as machine %s reported %s\n",
+	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as host %s reported %s\n",
 		r.ID, plain.Bytes(int64(len(tail.Text))), plain.Line(h.Name), plain.Ago(tail.At, now))
 	p.render(p.format(r.Agent))
 	p.last.most = p.first()

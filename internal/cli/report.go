@@ -62,7 +62,7 @@ category, an agent, a category and an agent, or a step, which is a 60th of the t
 that a spreadsheet would take for a formula have an apostrophe in front.
 
 --by splits sessions, tokens and cost by day, category, agent and host, or any of these; with
---host they are those of one machine. A day is
+--host they are those of one host. A day is
 a whole day in UTC, as for budgets; a run counts for the day on which it was made.
 
 --html prints one page with charts that needs no other file. Its lanes are those of the last
@@ -80,7 +80,7 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	flags.Var(pastFlag(&o.since, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default 7d)")
 	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
-	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `MACHINE`, see stint host list")
+	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `HOST`, see stint host list")
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
 	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
 	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")

@@ -187,7 +187,7 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 		elsewhere, err := e.ReviewElsewhere(ctx)
 		switch {
 		case len(elsewhere) > 0:
-			fmt.Fprintln(a.Stderr, "stint: in review on other machines: "+strings.Join(elsewhere, ", "))
+			fmt.Fprintln(a.Stderr, "stint: in review on other hosts: "+strings.Join(elsewhere, ", "))
 		case len(items) == 0:
 			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
 		}

@@ -209,7 +209,7 @@ func noBranch(ctx context.Context, f *survey.Fleet, id fleet.RunID, which string
 	if f.Store != nil {
 		r, err := f.Store.Run(ctx, id)
 		if err == nil && r.Branch != "" && f.KeptElsewhere(ctx, r.Host) {
-			return fleet.WithHint(fmt.Errorf("the branch of run %s is on machine %s: %w", id, f.Describe(ctx, r, nil).Machine, fleet.ErrNotFound), "there: stint review")
+			return fleet.WithHint(fmt.Errorf("the branch of run %s is on host %s: %w", id, f.Describe(ctx, r, nil).Machine, fleet.ErrNotFound), "there: stint review")
 		}
 	}
 	return fleet.WithHint(fmt.Errorf("no branch of run %s%s: %w", id, which, fleet.ErrNotFound), "stint review --all")

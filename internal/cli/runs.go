@@ -43,7 +43,7 @@ page, give --before the last run of this one.`,
 	f.StringVar(&o.category, "category", "", "those of one `CATEGORY`")
 	f.StringVar(&o.task, "task", "", "those at one `TASK`")
 	f.StringVar(&o.outcome, "outcome", "", "those of this `OUTCOME`, such as failed")
-	f.StringVar(&o.host, "host", "", "those on one `MACHINE`, see stint host list")
+	f.StringVar(&o.host, "host", "", "those on one `HOST`, see stint host list")
 	f.Var(pastFlag(&o.since, a.Now), "since", sinceUsage)
 	f.Var(pastFlag(&o.until, a.Now), "until", untilUsage)
 	f.Var(countFlag(&o.fire), "fire", "those of one fire")

@@ -53,7 +53,7 @@ says how many to show. In a pipe nothing is cut.`,
 	}
 	f := cmd.Flags()
 	f.Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
-	f.StringVar(&o.host, "host", "", "of the runs, those on one `MACHINE`, see stint host list")
+	f.StringVar(&o.host, "host", "", "of the runs, those on one `HOST`, see stint host list")
 	f.BoolVar(&o.watch, "watch", false, "look again and again, until interrupted")
 	f.Var(intervalFlag(&o.interval), "interval", "with --watch: the time between looks")
 	return cmd

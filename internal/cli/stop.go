@@ -26,7 +26,7 @@ func newStop(a *app) *cobra.Command {
 at work, those about to begin, and those that rest before they follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
 released. A run that has not begun never will. A run whose supervisor is gone is ended as
-by "stint reap". Unfinished work stays where it is. A session on another machine is asked to
+by "stint reap". Unfinished work stays where it is. A session on another host is asked to
 end, which it hears at its next heartbeat: that is not waited for.
 
 Fires go on: "stint pause" keeps them from starting more.
@@ -114,7 +114,7 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) erro
 		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs)-asked)
 	}
 	if asked > 0 {
-		a.hint(fmt.Sprintf("%d on other machines end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
+		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])
@@ -134,7 +134,7 @@ func stoppedLine(s engine.Stopped, x wire.Stopped, dryRun bool) string {
 	case dryRun:
 		return fmt.Sprintf("would stop %s: %s", subject, x.Was)
 	case x.Asked:
-		return fmt.Sprintf("asked %s to end, on another machine", subject)
+		return fmt.Sprintf("asked %s to end, on another host", subject)
 	case s.Err != nil:
 		return fmt.Sprintf("not ended: %s: %s", subject, x.Error)
 	case s.Was.StartedAt.IsZero():

@@ -57,7 +57,7 @@ func newStoreMigrate(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate [STORE]",
 		Short: "Make the fleet's schema on a server, or bring it up to date",
-		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all machines and
+		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all hosts and
 before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
 another role, which owns the schema. The roles stint_FLEET, for the daily work, and stint_FLEET_ro,
 which only reads, get what they need there, if an administrator has made them. With --dry-run all
@@ -95,15 +95,15 @@ func newStoreAccept(a *app) *cobra.Command {
 	var dryRun, restored bool
 	cmd := &cobra.Command{
 		Use:   "accept",
-		Short: "Take a server that is older than what this machine has seen",
-		Long: `Take a server that is older than what this machine has seen. After a failover a machine does not go
+		Short: "Take a server that is older than what this host has seen",
+		Long: `Take a server that is older than what this host has seen. After a failover a host does not go
 back to the server from which the fleet has moved on: the claims there are not the last. If the server
-that took its place is gone for good, say so here, on each machine that refuses the older one. The
+that took its place is gone for good, say so here, on each host that refuses the older one. The
 writes that are lost are counted, and nothing is granted for a while, as after every loss.
 
-A server that was restored from a backup looks like the one before. A machine that has lost none of its
+A server that was restored from a backup looks like the one before. A host that has lost none of its
 own writes finds nothing wrong with it, and could be granted what another has lost. Say --restored on one
-machine before any other writes there.`,
+host before any other writes there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if restored {
@@ -121,7 +121,7 @@ machine before any other writes there.`,
 func (a *app) shared() (*config.Config, error) {
 	c, err := a.loadConfig()
 	if err == nil && !c.Store.Shared() {
-		err = usage(errors.New("the store is a file of this machine, which has no older server"))
+		err = usage(errors.New("the store is a file of this host, which has no older server"))
 	}
 	return c, err
 }
@@ -161,7 +161,7 @@ func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	})
 	switch {
 	case err == nil:
-		return fmt.Errorf("this machine refuses no server: %w", fleet.ErrNothing)
+		return fmt.Errorf("this host refuses no server: %w", fleet.ErrNothing)
 	case !errors.Is(err, postgres.ErrDeposed):
 		return err
 	}

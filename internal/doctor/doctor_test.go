@@ -331,7 +331,7 @@ func TestExamine(t *testing.T) {
 		{"newer schema", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 4, Compat: 3, Latest: 2, Writes: true}
 		}, []string{
-			"store problem: its schema is version 4, for programs that know 3 or newer, and this one knows 2 | upgrade stint on this machine",
+			"store problem: its schema is version 4, for programs that know 3 or newer, and this one knows 2 | upgrade stint on this host",
 		}},
 		{"newer schema that will do", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 4, Compat: 2, Latest: 2, Writes: true}
@@ -347,11 +347,11 @@ func TestExamine(t *testing.T) {
 				{Host: fleet.Host{Name: "dead", Version: "v2"}, Working: true, Unheard: 11 * time.Minute},
 			}}
 		}, []string{
-			"hosts warning: machine other has another stint.toml than this one | bring both to one commit; what is to differ belongs into [host.NAME]",
-			"hosts warning: the clock of machine other was 5s from the server's when it fired last | let a time service set it",
-			"hosts warning: machine old has stint v1, and this one v2 | install one version on all machines, then stint store check",
-			"hosts warning: machine quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
-			"hosts warning: machine dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
+			"hosts warning: host other has another stint.toml than this one | bring both to one commit; what is to differ belongs into [host.NAME]",
+			"hosts warning: the clock of host other was 5s from the server's when it fired last | let a time service set it",
+			"hosts warning: host old has stint v1, and this one v2 | install one version on all hosts, then stint store check",
+			"hosts warning: host quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
+			"hosts warning: host dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
 		}},
 		{"fires that fall together", func(f *Facts) {
 			at := func(name string, second int64) Host {
@@ -363,7 +363,7 @@ func TestExamine(t *testing.T) {
 				at("c", 14), at("a", 10), at("b", 12), gone, at("e", 17), at("f", 19), {Host: fleet.Host{Name: "people"}},
 			}}
 		}, []string{
-			"hosts warning: machines a and b and c fired last within 2s of each other | stint init writes a timer that is spread over its cadence, on each machine",
+			"hosts warning: hosts a and b and c fired last within 2s of each other | stint init writes a timer that is spread over its cadence, on each host",
 		}},
 		{"fires of which some fall together by chance", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true}
@@ -387,7 +387,7 @@ func TestExamine(t *testing.T) {
 		{"reader on a standby", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Standby: true, Role: "bob_ro"}
 		}, []string{
-			"store warning: postgres: the role bob_ro only reads | for a machine that is to work, connect as the fleet's role: stint help hosts",
+			"store warning: postgres: the role bob_ro only reads | for a host that is to work, connect as the fleet's role: stint help hosts",
 		}},
 		{"weak server", func(f *Facts) {
 			f.Store.Server = &Server{
@@ -400,7 +400,7 @@ func TestExamine(t *testing.T) {
 			"store problem: fsync is off | write fsync = on in postgresql.conf",
 			"store problem: full_page_writes is off | write full_page_writes = on in postgresql.conf",
 			"store warning: 2 standby servers may lack what was acknowledged | set synchronous_standby_names, with Patroni: synchronous_mode",
-			"store warning: its clock is 7s from this machine's | let a time service set both",
+			"store warning: its clock is 7s from this host's | let a time service set both",
 			"store warning: 91 of its 100 connections are in use | raise max_connections, or put a pooler before it",
 		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{

@@ -63,25 +63,25 @@ func examineHosts(hosts []Host) (list []Finding) {
 			continue
 		}
 		if wrong := h.Trouble(h.Working, h.HeardAt.Add(h.Unheard)); wrong != "" {
-			add(fmt.Sprintf("machine %s is %s: nothing was heard of it for %s", h.Name, wrong, plain.Span(h.Unheard)),
+			add(fmt.Sprintf("host %s is %s: nothing was heard of it for %s", h.Name, wrong, plain.Span(h.Unheard)),
 				"its sessions keep their claims until these have expired", "look at it; if it is off for good: stint host gone "+fleet.ShellWord(h.Name))
 		}
 		if here.Version != "" && h.Version != here.Version {
-			add(fmt.Sprintf("machine %s has stint %s, and this one %s", h.Name, h.Version, here.Version),
-				"what one version knows the other may ignore", "install one version on all machines, then stint store check")
+			add(fmt.Sprintf("host %s has stint %s, and this one %s", h.Name, h.Version, here.Version),
+				"what one version knows the other may ignore", "install one version on all hosts, then stint store check")
 		}
 		if here.Config != "" && h.Config != "" && h.Config != here.Config {
-			add(fmt.Sprintf("machine %s has another stint.toml than this one", h.Name),
+			add(fmt.Sprintf("host %s has another stint.toml than this one", h.Name),
 				"what the one ranks or bounds the other may not", "bring both to one commit; what is to differ belongs into [host.NAME]")
 		}
 		if ahead := time.Duration(h.Ahead) * time.Millisecond; ahead.Abs() > mostAhead {
-			add(fmt.Sprintf("the clock of machine %s was %s from the server's when it fired last", h.Name, ahead.Abs().Round(time.Second)),
-				"leases go by the server's clock, and people read that machine's", "let a time service set it")
+			add(fmt.Sprintf("the clock of host %s was %s from the server's when it fired last", h.Name, ahead.Abs().Round(time.Second)),
+				"leases go by the server's clock, and people read that host's", "let a time service set it")
 		}
 	}
 	if together := fireTogether(hosts); together != nil {
-		add(fmt.Sprintf("machines %s fired last within %s of each other", strings.Join(together, " and "), plain.Span(closeFires)),
-			"they choose the same work, and each denies the others' claims", "stint init writes a timer that is spread over its cadence, on each machine")
+		add(fmt.Sprintf("hosts %s fired last within %s of each other", strings.Join(together, " and "), plain.Span(closeFires)),
+			"they choose the same work, and each denies the others' claims", "stint init writes a timer that is spread over its cadence, on each host")
 	}
 	return list
 }
@@ -158,8 +158,8 @@ func examineServer(s Server) []Finding {
 			"two sessions may have worked at one task until the first had its heartbeat", "stint help hosts has what prevents it: synchronous replication",
 		},
 		{
-			s.Ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this machine's", s.Ahead.Abs().Round(time.Second)),
-			"leases go by the server's clock, and people read this machine's", "let a time service set both",
+			s.Ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this host's", s.Ahead.Abs().Round(time.Second)),
+			"leases go by the server's clock, and people read this host's", "let a time service set both",
 		},
 		{
 			s.UnsentFor > longUnsent, Warning, fmt.Sprintf("it has not heard that %s ended here, the first %s ago", plain.Plural(s.Unsent, "session"), plain.Span(s.UnsentFor)),
@@ -191,10 +191,10 @@ func (s Server) usable(check string) Finding {
 		bad.What = fmt.Sprintf("its schema is version %d, not %d yet", s.Schema, s.Latest)
 	case s.Compat > s.Latest:
 		bad.What = fmt.Sprintf("its schema is version %d, for programs that know %d or newer, and this one knows %d", s.Schema, s.Compat, s.Latest)
-		bad.Fix = "upgrade stint on this machine"
+		bad.Fix = "upgrade stint on this host"
 	case !s.Writes:
 		bad.State, bad.What = Warning, fmt.Sprintf("%s: the role %s only reads", s.Name, s.Role)
-		bad.Why, bad.Fix = "status, reports and pages work; no session starts from here", "for a machine that is to work, connect as the fleet's role: stint help hosts"
+		bad.Why, bad.Fix = "status, reports and pages work; no session starts from here", "for a host that is to work, connect as the fleet's role: stint help hosts"
 	default:
 		return ok(check, "%s: PostgreSQL %s, schema %d, answers in %d ms", s.Name, s.version(), s.Schema, s.Answers.Milliseconds())
 	}

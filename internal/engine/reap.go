@@ -21,7 +21,7 @@ const (
 	reasonTimerGone  = "the timer that was to start it is gone"
 	reasonFoundDead  = "crashed: its session recorded no result"
 	reasonOverdue    = "stopped: its session outlived its supervisor and its time"
-	reasonSilent     = "not heard of: it was at work on another machine, and its claim has expired"
+	reasonSilent     = "not heard of: it was at work on another host, and its claim has expired"
 )
 
 // ReasonDelivered is why a run was closed that had written down its end.

@@ -121,7 +121,7 @@ func (e *Engine) askToStop(ctx context.Context, r fleet.Run) error {
 			return err
 		}
 	}
-	from := "from another machine"
+	from := "from another host"
 	if e.Host != nil {
 		from = "from " + e.Host().Name
 	}

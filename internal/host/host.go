@@ -112,7 +112,7 @@ func Check(state string, m Machine, create bool) error {
 		return err
 	case i.Foreign(m):
 		return fleet.WithHint(
-			fmt.Errorf("state folder %s was copied from another machine, %s, whose sessions may live: %w", state, i.Name, fleet.ErrUsage), hintAdopt)
+			fmt.Errorf("state folder %s was copied from another host, %s, whose sessions may live: %w", state, i.Name, fleet.ErrUsage), hintAdopt)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (s Status) Alerts() (list []Alert) {
 	}
 	for _, h := range s.Hosts {
 		if h.Trouble != "" && !h.Gone() {
-			add(AlertRun, "stint host list", fmt.Sprintf("nothing was heard of machine %s for %s", h.Name, plain.Span(s.At.Sub(h.HeardAt))), "")
+			add(AlertRun, "stint host list", fmt.Sprintf("nothing was heard of host %s for %s", h.Name, plain.Span(s.At.Sub(h.HeardAt))), "")
 		}
 	}
 	for _, p := range s.Pauses {

@@ -314,7 +314,7 @@ func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []Stopp
 		probing := slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == a.Probe })
 		if why := a.Blocked(now, probing); why != "" {
 			if i := slices.IndexFunc(s.Hosts, func(h fleet.Host) bool { return h.ID == a.Host }); i >= 0 && len(s.Hosts) > 1 {
-				why += ", on machine " + s.Hosts[i].Name + " alone"
+				why += ", on host " + s.Hosts[i].Name + " alone"
 			}
 			list = append(list, StoppedAgent{AgentState: a, Why: why, Fix: e.fix(a)})
 		}

@@ -49,7 +49,7 @@ func (f *Fleet) askHosts(ctx context.Context) {
 	}
 	list, _, err := f.Store.Hosts(ctx)
 	if err != nil {
-		f.Log.WarnContext(ctx, "machines of the fleet not known", slog.Any("err", err))
+		f.Log.WarnContext(ctx, "hosts of the fleet not known", slog.Any("err", err))
 	}
 	f.setHosts(list)
 }

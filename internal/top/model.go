@@ -358,7 +358,7 @@ func (m *Model) askStop() {
 	m.ask("stop "+name, "stopping "+name, func(string) (string, error) {
 		ended, err := m.Stop(r.ID)
 		if err == nil && ended.Stop != "" && ended.EndedAt.IsZero() {
-			return name + " was asked to end, on machine " + r.Machine, nil
+			return name + " was asked to end, on host " + r.Machine, nil
 		}
 		return fmt.Sprintf("%s ended: %s", name, ended.Verdict.Outcome), err
 	})

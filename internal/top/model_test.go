@@ -100,7 +100,7 @@ func TestStopElsewhere(t *testing.T) {
 		Stop: func(id fleet.RunID) (fleet.Run, error) { return fleet.Run{ID: id, Stop: "from desk"}, nil },
 	})
 	u.press("x", "y")
-	u.shows("was asked to end, on machine gpu-1")
+	u.shows("was asked to end, on host gpu-1")
 }
 
 func TestReadOnly(t *testing.T) {

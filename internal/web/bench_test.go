@@ -65,7 +65,7 @@ func newBench(t *testing.T) *bench {
 func emptyBench(t *testing.T, o web.Options) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"fake\"]\n[category.code]\n[category.docs]\n[category.triage]\nlanes = 2\n", filepath.Join(dir, "state"))
+	text := fmt.Sprintf("fleet = \"bob\"\nstate = %q\n[agent.fake]\ncommand = [\"true\"]\n[category.code]\n[category.docs]\n[category.triage]\nlanes = 2\n", filepath.Join(dir, "state"))
 	c := must.Get(config.Parse(filepath.Join(dir, "stint.toml"), []byte(text), config.Options{}))(t)
 	must.Do(t, os.Mkdir(c.Tasks.Dir, 0o755))
 	b := &bench{TB: t, config: c}
@@ -103,7 +103,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 				Log:   slog.New(slog.DiscardHandler),
 			},
 			Lessons: lesson.Folder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
-			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
+			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: os.Getenv,
 		},
 		Lanes: lane.Dir(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
 	}

@@ -187,7 +187,7 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 		work = fmt.Sprintf(" on %q", r.Task)
 	}
 	if r.Machine != "" {
-		work += " on machine " + r.Machine
+		work += " on host " + r.Machine
 	}
 	switch r.State {
 	case fleet.RunWaiting:
@@ -203,8 +203,8 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 	}
 	o.Command = command("stint", "stop", string(r.ID))
 	if r.Unheard {
-		o.Reason += fmt.Sprintf(" Nothing was heard of that machine for %s.", plain.Span(c.Now.Sub(r.Heard)))
-		o.Change, o.Command = "That ends by itself once its claim has expired; if the machine is off for good, by your word.", command("stint", "host", "gone", r.Machine)
+		o.Reason += fmt.Sprintf(" Nothing was heard of that host for %s.", plain.Span(c.Now.Sub(r.Heard)))
+		o.Change, o.Command = "That ends by itself once its claim has expired; if the host is off for good, by your word.", command("stint", "host", "gone", r.Machine)
 	}
 	return o
 }
@@ -213,7 +213,7 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 func (c Category) limits() (list []Obstacle) {
 	if c.Ranking.Closed != "" {
 		list = append(list, Obstacle{
-			Kind: fleet.HinderedByMachine, Reason: sentence("The machine is short, and fires start nothing: %s", c.Ranking.Closed),
+			Kind: fleet.HinderedByMachine, Reason: sentence("The host is short, and fires start nothing: %s", c.Ranking.Closed),
 			Change: sentence("It takes what is missing, or other limits in [fanout] of %s", c.Path),
 		})
 	}

@@ -16,7 +16,7 @@ func RoomForLane(l store.LaneTake, taken int) error {
 		return nil
 	}
 	return fleet.RefusedError{
-		Reason: fmt.Sprintf("sessions on this machine have all of the %d lanes of %s that they may have here", l.Most, l.Category),
+		Reason: fmt.Sprintf("sessions on this host have all of the %d lanes of %s that they may have here", l.Most, l.Category),
 		By:     fleet.HinderedByLane, Outcome: fleet.Busy,
 	}
 }

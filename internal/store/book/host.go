@@ -35,7 +35,7 @@ func (p *Page) takeDown(h fleet.Host) error {
 	h.Name = cmp.Or(h.Name, h.ID)
 	for other := range p.Hosts.All() {
 		if other.ID != h.ID && other.Name == h.Name && !other.Gone() {
-			return fleet.WithHint(fmt.Errorf("another machine of the fleet, %s, is called %q, too: %w", other.ID, h.Name, fleet.ErrUsage),
+			return fleet.WithHint(fmt.Errorf("another host of the fleet, %s, is called %q, too: %w", other.ID, h.Name, fleet.ErrUsage),
 				fmt.Sprintf("stint host adopt --name NAME gives this one another name; if the other is off for good: stint host gone %s", other.ID))
 		}
 	}
@@ -64,8 +64,8 @@ func (p *Page) isCurrent(s fleet.Seat) error {
 	if _, known := p.Boots.Get(Boot{Host: s.Host, Boot: s.Boot}); !known || s.Boot == newest.Boot {
 		return nil
 	}
-	return fleet.WithHint(fmt.Errorf("machine %s was started again since this one was, so two machines have the same state folder: %w", newest.Name, fleet.ErrUsage),
-		"on the copy, remove the file \"host\" from its state folder: it is another machine")
+	return fleet.WithHint(fmt.Errorf("host %s was started again since this one was, so two hosts have the same state folder: %w", newest.Name, fleet.ErrUsage),
+		"on the copy, remove the file \"host\" from its state folder: it is another host")
 }
 
 // hear notes that a machine was heard of, and reports whether that was news.
@@ -104,7 +104,7 @@ func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 		if r.EndedAt.IsZero() {
 			ended = append(ended, r.ID)
 		}
-		p.abandon(store.Gone{Run: r.ID, Reason: "its machine is off: " + reason}) // of a run that has ended: what it still holds
+		p.abandon(store.Gone{Run: r.ID, Reason: "its host is off: " + reason}) // of a run that has ended: what it still holds
 	}
 	return ended, nil
 }
@@ -116,11 +116,11 @@ func (p *Page) ForgetHost(id string) error {
 	case !found:
 		return nil // it is forgotten
 	case !h.Gone():
-		return fleet.WithHint(fmt.Errorf("nobody says that machine %s is off: %w", h.Name, fleet.ErrUsage), "stint host gone "+fleet.ShellWord(h.Name))
+		return fleet.WithHint(fmt.Errorf("nobody says that host %s is off: %w", h.Name, fleet.ErrUsage), "stint host gone "+fleet.ShellWord(h.Name))
 	}
 	for _, r := range p.Open {
 		if r.Host == id {
-			return fmt.Errorf("machine %s has an open run, %s: %w", h.Name, r.ID, fleet.ErrUsage)
+			return fmt.Errorf("host %s has an open run, %s: %w", h.Name, r.ID, fleet.ErrUsage)
 		}
 	}
 	p.Hosts.Delete(h)
@@ -145,12 +145,12 @@ func (p *Page) AskToStop(id fleet.RunID, reason string) bool {
 // All of it is one transaction: if we die before the commit, the machine's sessions have what they had.
 func (w Writer) HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error) {
 	n := Need{Host: id, Gone: id}
-	return unrefused(ctx, w, n, func(p *Page) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a machine")
+	return unrefused(ctx, w, n, func(p *Page) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a host")
 }
 
 // ForgetHost removes a machine that is gone.
 func (w Writer) ForgetHost(ctx context.Context, id string) error {
-	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget a machine")
+	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget a host")
 }
 
 // AskToStop notes that a person wants a run to end.

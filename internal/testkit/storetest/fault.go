@@ -122,7 +122,7 @@ func (contract) FaultBackoff(t *testing.T, b bundle) {
 
 	b.meets(t, b.works(t, "0last", "claude"), fleet.FaultModel, "no such model")
 	found := must.Get(b.Resume(t.Context(), ""))(t)
-	same(t, "resumed", found, true)
+	same(t, "resumed", found, []string{"the rest of agent claude"})
 	same(t, "after that", b.claude(t), fleet.AgentState{Agent: "claude"})
 }
 

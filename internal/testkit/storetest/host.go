@@ -128,7 +128,7 @@ func (contract) HostGone(t *testing.T, b bundle) {
 	same(t, "runs of the other", there, []fleet.Run{b.mustRun(t, "0r4")})
 	same(t, "the end of what had ended", b.mustRun(t, "0r1").Verdict.Outcome, fleet.Productive)
 	for _, id := range ended {
-		same(t, "end", b.mustRun(t, id).Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "its machine is off: burnt"})
+		same(t, "end", b.mustRun(t, id).Verdict, fleet.Verdict{Outcome: fleet.Abandoned, Reason: "its host is off: burnt"})
 	}
 	held := must.Get(b.List(t.Context(), store.Listing{}))(t)
 	for _, c := range held.Claims {
