@@ -29,9 +29,8 @@ type RunFiles struct {
 	Log    string // what the agent printed
 	Alive  string // locked while any process of the session lives
 	End    string // what is to be recorded of its end, from before it is
-	Out    string // the one folder that the agent may write: result, git's report, scratch
+	Out    string // the one folder that the agent may write: result, scratch
 	Result string // in Out: what the agent says of itself, if it does
-	Git    string // in Out: what git reported of the session's commands
 	Door   string // in Out: the socket at which the agent asks its fleet
 	Tmp    string // the folder that it has for /tmp in a box; not in Out, where it could put a link in its place
 	Judge  string // a folder of that kind for a check or a grader, as long as it runs
@@ -45,7 +44,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Git: out + "/git", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary", Cache: state + "/cache",
 	}
 }
 

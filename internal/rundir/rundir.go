@@ -136,7 +136,7 @@ func (f Folders) stale(runs []fleet.RunID) []fleet.RunID {
 }
 
 // Trim removes what a run that is over need not keep of what its agent wrote, and reports
-// whether there was anything. The result stays, then git's report, then other files, as
+// whether there was anything. The result stays, then other files, as
 // long as there is room; files that [Open] refuses go.
 //
 // If we die in it, the next call goes on: it comes to the same.
@@ -171,12 +171,9 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 		return true, root.Remove(out)
 	}
 	t := trimmer{root: root, bytes: f.Out, files: mostFiles}
-	first := []string{path.Join(out, filepath.Base(files.Result)), path.Join(out, filepath.Base(files.Git))}
-	for _, name := range first {
-		info, err := root.Lstat(name)
-		if err == nil && t.takes(info) {
-			t.kept = append(t.kept, name)
-		}
+	result := path.Join(out, filepath.Base(files.Result))
+	if info, err := root.Lstat(result); err == nil && t.takes(info) {
+		t.kept = append(t.kept, result)
 	}
 	err = t.folder(out)
 	if err != nil {

@@ -4,329 +4,267 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
-// Changes is what is left at a run's end of what its commits changed.
-type Changes struct {
-	Commits    []string // that stand: a branch, a tag or a HEAD holds them; oldest first
-	Branch     string   // that holds the last of them; empty: none does
-	Files      int      // different ones
-	Tests      int      // of the files, those that are tests by their names
-	Insertions int      // lines
-	Deletions  int
-	Cut        bool // there are more files and lines than were counted
-	Unknown    int  // commits that the run made and that nobody can name
+// reflogMark begins what git of a session writes to reflogs in a shared workspace, before the run's id.
+const reflogMark = "stint/"
+
+// reflogMarked is an environment variable for an agent in a shared workspace: each entry that its git
+// writes to a reflog names the run. Git writes the mark in the place of a command's name, so that "git checkout -"
+// does not know the branch before.
+func reflogMarked(run fleet.RunID) string { return "GIT_REFLOG_ACTION=" + reflogMark + string(run) }
+
+// entry is a line of a reflog: a HEAD or a branch went from one commit to another.
+type entry struct {
+	old, id string
+	at      time.Time   // to the second
+	run     fleet.RunID // whose git did it; empty: a person's, or stint's own
+	action  string      // after the mark: ": subject" of a commit, " (pick): subject" in a rebase
 }
 
-// Changes finds the commits that a run made, wherever in the clone, and what is left of
-// what they changed: commits that are not to be reached any more count for nothing, those
-// that take each other back leave nothing, and neither blank space nor modes are a change.
-// The commit that a rebase made stands for the old one. A commit that may be a neighbour's is left
-// out and counted as unknown. In other repositories, such as those that tests make, only
-// what lies in the folder that the run works in, or in the workspace, is its work.
-//
-// Git reports when a command of the run began and ended, not what it committed. A commit
-// of the run is one that the log of its work tree's HEAD has as committed and whose
-// object was written in that time. In a worktree of the run's own there are no others.
-// Replacements of objects in the repository are not believed: the run may have made them.
-func (c Clone) Changes(ctx context.Context, dir Folder, files fleet.RunFiles) (Changes, error) {
-	commands, err := c.committing(files)
-	if err != nil {
-		return Changes{}, err
+func parseEntry(line string) (e entry, ok bool) {
+	head, action, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+	fields := strings.Fields(head) // two ids, a name, an address, a time and its zone
+	if len(fields) < 5 {
+		return entry{}, false
 	}
-	var (
-		all    Changes
-		net    = net{}
-		trees  []string // in the order of their first commits
-		byTree = map[string][]command{}
-	)
-	for _, command := range commands {
-		if byTree[command.worktree] == nil {
-			trees = append(trees, command.worktree)
-		}
-		byTree[command.worktree] = append(byTree[command.worktree], command)
+	e = entry{old: fields[0], id: fields[1], at: date(fields[len(fields)-2]), action: action}
+	if rest, is := strings.CutPrefix(action, reflogMark); is {
+		end := strings.IndexAny(rest+":", " :")
+		e.run, e.action = fleet.RunID(rest[:end]), rest[end:]
 	}
-	for _, top := range trees {
-		switch inside := dir.meets(top) || c.Dir.meets(top); {
-		case !exists(top):
-			if !inside {
-				continue
-			}
-			in, err := c.hasCommitsOf(ctx, byTree[top])
-			if err != nil {
-				return Changes{}, fmt.Errorf("find what run committed in %s, which is gone: %w", top, err)
-			}
-			if in {
-				all.Unknown += len(byTree[top])
-			}
-			continue
-		case !inside && !c.has(ctx, top):
-			continue
-		}
-		g, err := c.reported(ctx, top)
-		if err != nil {
-			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
-		}
-		if err := g.asItIs().addWork(ctx, &all, net, byTree[top]); err != nil {
-			return Changes{}, fmt.Errorf("find what run committed in %s: %w", top, err)
-		}
-	}
-	net.count(&all)
-	return all, nil
+	return e, true
 }
 
-// hasCommitsOf reports whether the clone has commits that the commands of a folder that is gone may have made. Else it was a
-// repository of its own, such as a test makes, and its commits are gone with it.
-func (c Clone) hasCommitsOf(ctx context.Context, commands []command) (bool, error) {
-	g, _, err := c.git(ctx, string(c.Dir))
-	if errors.Is(err, errNoRepository) {
-		return false, nil
-	} else if err != nil {
-		return false, err
+// moved reports whether the entry only went to a commit that was there.
+func (e entry) moved() bool {
+	if slices.Contains([]string{"", ": Fast-forward", ": updating HEAD"}, e.action) || e.run == "" && strings.HasSuffix(e.action, "ast-forward") {
+		return true
 	}
-	objects, err := g.objects(ctx)
-	if err != nil {
-		return false, err
+	moves := []string{" (start)", " (finish)", " (abort)"}
+	if e.run == "" {
+		moves = []string{"checkout:", "reset:", "branch:", "clone:"}
 	}
-	list, err := g.asItIs().commits(ctx, append([]string{"--max-count", logged}, append(holders(), "--")...)...)
-	return slices.ContainsFunc(list, func(commit commit) bool {
-		return slices.ContainsFunc(spans(commands), func(s span) bool { return s.has(written(objects, commit.id), commit.dated) })
-	}), err
+	return slices.ContainsFunc(moves, func(m string) bool { return strings.HasPrefix(e.action, m) })
 }
 
-// has reports whether a folder is in a work tree of the clone.
-func (c Clone) has(ctx context.Context, top string) bool {
-	_, own, err := c.git(ctx, string(c.Dir))
-	_, its, itsErr := c.git(ctx, top)
-	return err == nil && itsErr == nil && own.common == its.common
+// copied reports whether the entry is of a rebase, which makes commits anew that others may have made.
+func (e entry) copied() bool {
+	command, _, _ := strings.Cut(e.action, ": ")
+	return slices.ContainsFunc([]string{" (pick)", " (reword)", " (continue)"}, func(s string) bool { return strings.HasSuffix(command, s) })
 }
 
-// reported is git in a work tree that the session's report names: in a run's worktree of the
-// clone, or in whatever repository git finds there.
-func (c Clone) reported(ctx context.Context, top string) (git, error) {
-	g, _, err := c.git(ctx, top)
-	return g, err
-}
+// maxReflog bounds what is read of a reflog: its last 10,000 entries or more.
+const maxReflog = 4 << 20
 
-// addWork adds what the commands did in one work tree.
-func (g git) addWork(ctx context.Context, all *Changes, net net, commands []command) error {
-	steps, unknown, err := g.steps(ctx, commands)
-	if err != nil {
-		return err
+// reflogs are the entries of all HEADs and branches of the clone, by time.
+func (l layout) reflogs() (list []entry, err error) {
+	if exists(filepath.Join(l.common, "reftable")) {
+		return nil, fmt.Errorf("%s keeps its reflogs in a reftable, where no session's commits are found: "+`use workspace = "clone"`, l.common)
 	}
-	all.Unknown += unknown
-	if steps, err = g.standing(ctx, steps); err != nil || len(steps) == 0 {
-		return err
-	}
-	for _, s := range steps {
-		all.Commits = append(all.Commits, s.to)
-	}
-	if all.Branch, err = g.branchWith(ctx, steps[len(steps)-1].to); err != nil {
-		return err
-	}
-	for _, s := range joined(steps) {
-		cut, err := g.addNet(ctx, net, s)
-		if err != nil {
-			return fmt.Errorf("see what commit %s changed: %w", s.to, err)
-		}
-		all.Cut = all.Cut || cut
-	}
-	return nil
-}
-
-// committing are the run's commands that made a commit, in the order of their ends.
-func (c Clone) committing(files fleet.RunFiles) ([]command, error) {
-	commands, err := readTrace(files)
+	logs, err := filepath.Glob(filepath.Join(l.common, "worktrees", "*", "logs", "HEAD"))
 	if err != nil {
 		return nil, err
 	}
-	var made []command
-	for _, command := range commands {
-		if command.commits() {
-			made = append(made, *command)
+	logs = append([]string{filepath.Join(l.common, "logs", "HEAD")}, logs...)
+	branches := filepath.Join(l.common, "logs", "refs", "heads")
+	err = filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			logs = append(logs, path)
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, log := range logs {
+		text, err := lastOf(log, maxReflog)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		for line := range strings.Lines(text) {
+			if e, ok := parseEntry(line); ok {
+				list = append(list, e)
+			}
 		}
 	}
-	slices.SortFunc(made, func(a, b command) int { return a.ended.Compare(b.ended) })
-	return made, nil
+	slices.SortStableFunc(list, func(a, b entry) int { return a.at.Compare(b.at) })
+	return list, nil
+}
+
+// lastOf is the end of a file, from the first line on that is whole. A session may have put a pipe, or a link to what is not its
+// own, in the file's place.
+func lastOf(path string, most int64) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return "", errors.Join(fmt.Errorf("read %s: not a regular file", path), err)
+	}
+	from := max(0, info.Size()-most)
+	text, err := io.ReadAll(io.NewSectionReader(f, from, most))
+	if from > 0 {
+		_, rest, _ := strings.Cut(string(text), "\n")
+		return rest, err
+	}
+	return string(text), err
 }
 
 // step is a commit and what it is compared with; an empty from is its first parent.
 type step struct {
 	from, to string
 	merge    bool
+	replaces string // the commit of the same session that it was made from, by an amendment or a rebase
+}
+
+// stepsOf are the commits that a run made, oldest first.
+//
+// A commit is that of the first entry that made it: that went to it from its parent, or from a commit in its place, as an
+// amendment does. Who rebases the commit of another makes none of his own.
+func stepsOf(run fleet.RunID, entries []entry, commits map[string]commit) (steps []step) {
+	type making struct {
+		commit
+		run  fleet.RunID
+		anew string // the commit that a rebase made of it
+	}
+	var made []making
+	known := map[string]bool{}
+	find := func(id string) int { return slices.IndexFunc(steps, func(s step) bool { return s.to == id }) }
+	for _, e := range entries {
+		c, there := commits[e.id]
+		before, found := commits[e.old]
+		onTop := slices.Contains(c.parents, e.old) || len(c.parents) == 0 && !found
+		inPlace := !onTop && found && slices.Equal(before.parents, c.parents)
+		if known[e.id] || !there || e.moved() || e.old == e.id || !onTop && !inPlace {
+			continue
+		}
+		known[e.id] = true
+		owner, s := e.run, step{to: e.id, merge: len(c.parents) > 1, from: c.before()}
+		if e.copied() {
+			i := slices.IndexFunc(made, func(m making) bool { return m.author == c.author && m.subject == c.subject && m.anew == "" })
+			if i >= 0 {
+				made[i].anew, owner, s.replaces = c.id, made[i].run, made[i].id
+			}
+		}
+		made = append(made, making{commit: c, run: owner})
+		if owner != run {
+			continue
+		}
+		if inPlace && s.replaces == "" {
+			s.from = e.old
+			if i := find(e.old); i >= 0 {
+				s.from, s.replaces = steps[i].from, e.old
+			}
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// shared is what a run did in the workspace, where others commit, too. Replacements of objects are not believed: the run may have
+// made them.
+func (c Clone) shared(ctx context.Context, run fleet.RunID) (w fleet.Work, err error) {
+	t, err := c.looking(ctx)
+	if errors.Is(err, errNoRepository) {
+		return w, nil
+	} else if err != nil {
+		return w, err
+	}
+	t.git = t.asItIs()
+	entries, err := t.reflogs()
+	if err != nil {
+		return w, err
+	}
+	commits, err := t.named(ctx, run, entries)
+	if err != nil {
+		return w, err
+	}
+	steps := stepsOf(run, entries, commits)
+	made := len(slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return s.replaces != "" }))
+	if made == 0 {
+		return w, nil
+	}
+	gone, err := t.gone(ctx, steps)
+	if err != nil {
+		return fleet.Work{Commits: made}, err
+	}
+	steps = slices.DeleteFunc(steps, func(s step) bool { return slices.Contains(gone, s.to) })
+	steps = slices.DeleteFunc(steps, func(s step) bool {
+		return slices.ContainsFunc(steps, func(later step) bool { return later.replaces == s.to })
+	})
+	w, err = t.evidence(ctx, steps)
+	if err == nil && len(steps) > 0 {
+		w.Branch, err = t.branchWith(ctx, steps[len(steps)-1].to)
+	}
+	w.Commits, w.Known = made, err == nil
+	return w, err
+}
+
+// named are the commits of the entries by which a run's own are found: those that it named, and those that rebases made.
+func (g git) named(ctx context.Context, run fleet.RunID, entries []entry) (map[string]commit, error) {
+	wanted := map[string]bool{}
+	for _, e := range entries {
+		if e.run == run || e.copied() {
+			wanted[e.id] = true
+		}
+	}
+	var ids []string
+	for _, e := range entries {
+		if wanted[e.id] {
+			ids = append(ids, e.id, e.old)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	slices.Sort(ids)
+	ids = slices.DeleteFunc(slices.Compact(ids), func(id string) bool { return strings.Trim(id, "0") == "" })
+	list, err := g.feed(lines(ids)).commits(ctx, "--no-walk=unsorted", "--ignore-missing", "--stdin")
+	known := make(map[string]commit, len(list))
+	for _, c := range list {
+		known[c.id] = c
+	}
+	return known, err
+}
+
+// evidence is what is left of what commits changed: those that take each other back leave nothing, and neither blank space nor modes
+// are a change.
+func (g git) evidence(ctx context.Context, steps []step) (w fleet.Work, err error) {
+	all := net{}
+	for _, s := range joined(steps) {
+		cut, err := g.addNet(ctx, all, s)
+		if err != nil {
+			return w, fmt.Errorf("see what commit %s changed: %w", s.to, err)
+		}
+		w.Cut = w.Cut || cut
+	}
+	all.count(&w)
+	for _, s := range steps[max(0, len(steps)-fleet.MostCommits):] {
+		w.Revisions = append(w.Revisions, s.to)
+	}
+	w.Known, w.Commits, w.Standing = true, len(steps), len(steps)
+	return w, nil
 }
 
 // emptyTree is what git calls a tree without files.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-const (
-	// logged bounds how far back the log of HEAD is read: more than a session commits.
-	logged = "1000"
-	// tick is how far the time of a file may lag behind the clock: the kernel takes it
-	// from its timer, which has 100 ticks a second at the slowest.
-	tick = 12 * time.Millisecond
-)
-
-// span is a stretch of time in which commands of the run may have written commits.
-type span struct {
-	began, ended time.Time
-	commits      int      // commands that make one commit each
-	subjects     []string // of their messages, as far as their command lines say
-	series       bool     // there is one that may make several
-	found        []entry
-}
-
-// has reports whether a commit was made in that time: by when its object was written or,
-// once that is in a pack, by its own date, which has no parts of a second.
-func (s span) has(written, dated time.Time) bool {
-	if written.IsZero() {
-		return !dated.Before(s.began.Truncate(time.Second)) && !dated.After(s.ended)
-	}
-	return !written.Before(s.began) && !written.After(s.ended)
-}
-
-// entry is one of the log of a HEAD.
-type entry struct {
-	before, commit, action string
-	dated                  time.Time // by its committer
-}
-
-func (e entry) single() bool { return strings.HasPrefix(e.action, "commit") }
-
-// subject is the first line of its message.
-func (e entry) subject() string {
-	_, line, _ := strings.Cut(e.action, ": ")
-	return strings.TrimSpace(line)
-}
-
-// spans puts commands together whose times overlap.
-func spans(commands []command) (all []span) {
-	for _, c := range slices.SortedFunc(slices.Values(commands), func(a, b command) int { return a.began.Compare(b.began) }) {
-		began := c.began.Add(-tick)
-		if len(all) == 0 || began.After(all[len(all)-1].ended) {
-			all = append(all, span{began: began, ended: c.ended})
-		}
-		last := &all[len(all)-1]
-		if c.ended.After(last.ended) {
-			last.ended = c.ended
-		}
-		if c.name() == "commit" {
-			last.commits++
-			last.subjects = append(last.subjects, c.subject)
-		} else {
-			last.series = true
-		}
-	}
-	return all
-}
-
-// settle returns what was found, and how many commands nothing was found for. If there are more commits than the commands
-// can have made, some are a neighbour's of the same instant: then those are the run's whose subjects its commands have. If
-// these are too many, too, nobody knows which is which, and none is the run's for certain.
-func (s span) settle() (own []entry, unknown int) {
-	singles, names := plain.Kept(s.found, entry.single), func(entry) bool { return true }
-	if len(singles) > s.commits {
-		names = func(e entry) bool { return e.subject() != "" && slices.Contains(s.subjects, e.subject()) }
-		singles = plain.Kept(singles, names)
-	}
-	own = plain.Kept(s.found, func(e entry) bool {
-		if e.single() {
-			return len(singles) <= s.commits && names(e)
-		}
-		return s.series
-	})
-	return own, max(0, s.commits-len(own))
-}
-
-// steps are the commits that commands of one work tree made. An amended commit of the
-// run's own is replaced, and counts once.
-func (g git) steps(ctx context.Context, commands []command) (steps []step, unknown int, err error) {
-	entries, err := g.log(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	objects, err := g.objects(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	all := spans(commands)
-	for _, e := range entries {
-		at := written(objects, e.commit)
-		for i, s := range all {
-			if committed(e.action) && s.has(at, e.dated) {
-				all[i].found = append(all[i].found, e)
-			}
-		}
-	}
-	for _, s := range all {
-		own, lost := s.settle()
-		unknown += lost
-		for _, e := range own {
-			amended := slices.IndexFunc(steps, func(s step) bool { return s.to == e.before })
-			switch {
-			case !strings.HasPrefix(e.action, "commit (amend)"):
-				steps = append(steps, step{to: e.commit})
-			case amended >= 0:
-				steps[amended].to = e.commit
-			default:
-				steps = append(steps, step{from: e.before, to: e.commit})
-			}
-		}
-	}
-	return steps, unknown, nil
-}
-
-// log is HEAD's, the oldest entry first.
-func (g git) log(ctx context.Context) (entries []entry, err error) {
-	_, born, err := g.revision(ctx, "HEAD")
-	if err != nil || !born {
-		return nil, err
-	}
-	text, err := g.run(ctx, "log", "--walk-reflogs", "--max-count", logged, "--format=%H %ct %gs", "HEAD", "--")
-	for line := range strings.Lines(text) {
-		commit, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-		seconds, action, _ := strings.Cut(rest, " ")
-		if len(entries) > 0 {
-			entries[len(entries)-1].before = commit
-		}
-		entries = append(entries, entry{commit: commit, action: action, dated: date(seconds)})
-	}
-	slices.Reverse(entries)
-	return entries, err
-}
-
-// committed reports whether an entry of HEAD's log is of a commit that was made then and
-// there, not moved or replayed.
-func committed(action string) bool {
-	name, _, _ := strings.Cut(action, ":")
-	return slices.Contains([]string{
-		"commit", "commit (initial)", "commit (amend)", "commit (merge)", "commit (cherry-pick)", "cherry-pick", "revert", "am",
-	}, name)
-}
-
 // date is a time as git writes it.
 func date(seconds string) time.Time {
 	n, _ := strconv.ParseInt(seconds, 10, 64) // none is long ago
 	return time.Unix(n, 0)
-}
-
-// written is when a commit's object was; zero: it is in a pack, or nowhere.
-func written(objects, commit string) time.Time {
-	if len(commit) < 3 {
-		return time.Time{}
-	}
-	info, err := os.Stat(filepath.Join(objects, commit[:2], commit[2:]))
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }

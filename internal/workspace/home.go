@@ -320,21 +320,12 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 	if err != nil {
 		return w, err
 	}
-	net, changes, steps := net{}, Changes{}, []step{}
+	var steps []step
 	for _, commit := range list {
-		w.Revisions = append(w.Revisions, commit.id)
 		steps = append(steps, step{from: commit.before(), to: commit.id, merge: len(commit.parents) > 1})
 	}
-	for _, step := range joined(steps) {
-		cut, err := t.addNet(ctx, net, step)
-		if err != nil {
-			return w, fmt.Errorf("see what commit %s changed: %w", step.to, err)
-		}
-		w.Cut = w.Cut || cut
-	}
-	net.count(&changes)
-	w.Known, w.Branch, w.Commits, w.Standing = true, branch, len(list), len(list)
-	w.Files, w.Tests, w.Insertions, w.Deletions = changes.Files, changes.Tests, changes.Insertions, changes.Deletions
-	w.Revisions = w.Revisions[max(0, len(list)-fleet.MostCommits):]
-	return w, nil
+	aside := w.Aside
+	w, err = t.evidence(ctx, steps)
+	w.Aside, w.Branch = aside, branch
+	return w, err
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"stint/internal/fleet"
 )
 
 // net is what remains of the changes to each file once those are taken off that a later
@@ -53,7 +55,7 @@ func cancel(later, earlier map[string]int) {
 }
 
 // count adds up what is left.
-func (n net) count(c *Changes) {
+func (n net) count(w *fleet.Work) {
 	tests := testNames()
 	for file, d := range n {
 		inserted, marked := sum(d.inserted)
@@ -61,11 +63,11 @@ func (n net) count(c *Changes) {
 		if inserted+deleted == 0 && !marked && !alsoMarked {
 			continue
 		}
-		c.Files++
-		c.Insertions += inserted
-		c.Deletions += deleted
+		w.Files++
+		w.Insertions += inserted
+		w.Deletions += deleted
 		if tests.MatchString(file) {
-			c.Tests++
+			w.Tests++
 		}
 	}
 }

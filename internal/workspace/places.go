@@ -20,12 +20,12 @@ type Places struct {
 }
 
 // Environment is what git of the agent goes by, in the folder where it works: in a clone the operator's settings, in the
-// workspace the report by which its commits are known, see [Folder.Mark].
+// workspace the mark by which its commits are known.
 func (p Places) Environment(dir string, files fleet.RunFiles) []string {
 	if p.owns(dir) {
 		return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + filepath.Join(dir, ".git", operatorConfig)}
 	}
-	return []string{p.Dir.Mark(files)}
+	return []string{reflogMarked(fleet.RunID(filepath.Base(files.Dir)))}
 }
 
 // owns reports whether a folder is that of a run's own clone.
@@ -98,24 +98,10 @@ func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fle
 		}
 		return p.work(ctx, dir, branch)
 	}
-	if info, err := os.Lstat(files.Git); err == nil && info.Size() > maxTrace {
-		p.Log.WarnContext(ctx, "git's report is too long: commits in its middle are not counted",
-			slog.String("reason", fmt.Sprintf("%s has %d bytes, of which %d are read", files.Git, info.Size(), maxTrace)))
-	}
 	if _, _, _, err := p.GitDirs(ctx, string(p.Dir)); err != nil { // of which a session of the workspace can have changed the folder
 		p.Log.WarnContext(ctx, "git's folder not looked at", slog.Any("err", err))
 	}
-	commits, err := Folder(dir).Commits(files)
-	if err != nil || commits == 0 {
-		return fleet.Work{Commits: commits}, err
-	}
-	changes, err := p.Changes(ctx, Folder(dir), files)
-	left := changes.Commits
-	return fleet.Work{
-		Commits: commits, Revisions: left[max(0, len(left)-fleet.MostCommits):], Branch: changes.Branch,
-		Known: err == nil && changes.Unknown == 0, Standing: len(left), Files: changes.Files, Tests: changes.Tests,
-		Insertions: changes.Insertions, Deletions: changes.Deletions, Cut: changes.Cut,
-	}, err
+	return p.shared(ctx, fleet.RunID(filepath.Base(files.Dir)))
 }
 
 // branchOf is the branch of the run whose clone a folder is.

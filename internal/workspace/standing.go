@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 )
@@ -53,99 +52,14 @@ func (g git) commits(ctx context.Context, args ...string) (list []commit, err er
 // the HEAD before a reset.
 func holders() []string { return []string{"--branches", "--remotes", "--tags", "HEAD"} }
 
-// standing are the steps whose commits stand, each with what it is compared with. For
-// one that anybody has rebased since, it is the commit that came of it.
-func (g git) standing(ctx context.Context, steps []step) (left []step, err error) {
-	if len(steps) == 0 {
-		return nil, nil
-	}
-	args := []string{"--ignore-missing", "--no-walk=unsorted"}
+// gone are those of the commits that nothing holds, and others that they are on top of.
+func (g git) gone(ctx context.Context, steps []step) ([]string, error) {
+	args := []string{"rev-list", "--ignore-missing"}
 	for _, s := range steps {
 		args = append(args, s.to)
 	}
-	known, err := g.commits(ctx, append(args, "--")...)
-	if err != nil {
-		return nil, err
-	}
-	gone, err := g.gone(ctx, args[2:])
-	if err != nil {
-		return nil, err
-	}
-	heirs, err := g.heirs(ctx, known, gone)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range steps {
-		i := slices.IndexFunc(known, func(c commit) bool { return c.id == s.to })
-		if i < 0 {
-			continue // its object is no more
-		}
-		c := known[i]
-		if slices.Contains(gone, s.to) {
-			heir, found := heirs[s.to]
-			if !found {
-				continue
-			}
-			c, s.from = heir, ""
-		}
-		s.to, s.merge = c.id, len(c.parents) > 1
-		if s.from == "" {
-			s.from = c.before()
-		}
-		if at := slices.IndexFunc(left, func(l step) bool { return l.to == s.to }); at >= 0 {
-			left[at].from = c.before() // an own commit, amended after it was rebased
-			continue
-		}
-		left = append(left, s)
-	}
-	return left, nil
-}
-
-// heirs are the commits that came of those that are gone, by their ids: of the same author
-// at the same time, with the same subject, and written later. One that was there before is
-// another commit, which looks the same.
-func (g git) heirs(ctx context.Context, known []commit, gone []string) (map[string]commit, error) {
-	if len(gone) == 0 {
-		return nil, nil
-	}
-	objects, err := g.objects(ctx)
-	if err != nil {
-		return nil, err
-	}
-	standing, err := g.commits(ctx, append([]string{"--max-count", logged}, append(holders(), "--")...)...)
-	heirs := map[string]commit{}
-	for _, c := range known {
-		if !slices.Contains(gone, c.id) {
-			continue
-		}
-		at := written(objects, c.id)
-		for _, heir := range standing {
-			if heir.author != c.author || heir.subject != c.subject {
-				continue
-			}
-			made := written(objects, heir.id)
-			if made.IsZero() { // it is in a pack: a second is as exact as its date is
-				made = heir.dated.Add(time.Second)
-			}
-			if !made.Before(at) {
-				heirs[c.id] = heir
-				break
-			}
-		}
-	}
-	return heirs, err
-}
-
-// gone are those of the commits that nothing holds.
-func (g git) gone(ctx context.Context, ids []string) (list []string, err error) {
-	args := append([]string{"rev-list", "--ignore-missing"}, ids...)
 	text, err := g.run(ctx, append(append(args, "--not"), append(holders(), "--")...)...)
-	for id := range strings.Lines(text) {
-		if id = strings.TrimSpace(id); slices.Contains(ids, id) {
-			list = append(list, id)
-		}
-	}
-	return list, err
+	return strings.Fields(text), err
 }
 
 // branchWith is a branch that holds a commit: the one that is checked out, if it does.

@@ -1,12 +1,14 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"stint/internal/fleet"
@@ -43,7 +45,7 @@ func (g gitter) try(args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "GIT_EDITOR=true")
 	if g.run != "" {
-		cmd.Env = append(cmd.Env, Folder("").Mark(g.files(g.run)))
+		cmd.Env = append(cmd.Env, reflogMarked(g.run))
 	}
 	out, err := cmd.CombinedOutput()
 	return strings.TrimSpace(string(out)), err
@@ -82,17 +84,9 @@ func repository(t testing.TB) gitter {
 
 func (g gitter) mustCount(run fleet.RunID, want int) {
 	g.t.Helper()
-	got := must.Get(Folder(g.dir).Commits(g.files(run)))(g.t)
-	if got != want {
-		g.t.Errorf("got %d commits of %s, want %d\n%s", got, run, want, g.git("log", "--walk-reflogs", "--format=%h %gs"))
-	}
-}
-
-// mustCountAs counts in a folder that need not be a repository.
-func (g gitter) mustCountAs(run fleet.RunID, want int) {
-	g.t.Helper()
-	if got, err := Folder(g.dir).Commits(g.files(run)); got != want || err != nil {
-		g.t.Errorf("got %d commits of %s, %v, want %d", got, run, err, want)
+	if w := must.Get(g.clone().shared(g.t.Context(), run))(g.t); w.Commits != want {
+		log, _ := g.try("log", "--walk-reflogs", "--format=%h %gs")
+		g.t.Errorf("got %d commits of %s, want %d\n%s", w.Commits, run, want, log)
 	}
 }
 
@@ -150,6 +144,7 @@ func TestCommits(t *testing.T) {
 			other.git("checkout", "--quiet", "-b", "side")
 			other.commit("one")
 			other.git("checkout", "--quiet", "main")
+			other.commit("two")
 			own.git("cherry-pick", "--allow-empty", "side")
 		}, 1},
 		{"reverted", func(own, other gitter) {
@@ -190,6 +185,11 @@ func TestCommitsOfOthers(t *testing.T) {
 		"pull, merge":         {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"pull", "--quiet", "--no-rebase", "origin", "main"}},
 		"pull, rebase":        {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"pull", "--quiet", "--rebase", "origin", "main"}},
 		"fetch and rebase":    {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"fetch", "--quiet"}, {"rebase", "--quiet", "origin/main"}},
+		"fast-forward by one": {{"fetch", "--quiet"}, {"merge", "--quiet", "--ff-only", "origin/main~1"}},
+		"picked by one":       {{"fetch", "--quiet"}, {"cherry-pick", "--ff", "origin/main~1"}},
+		"checked out by one":  {{"fetch", "--quiet"}, {"checkout", "--quiet", "--detach", "origin/main~1"}},
+		"rebased by one":      {{"fetch", "--quiet"}, {"rebase", "--quiet", "origin/main~1"}},
+		"reset by one":        {{"fetch", "--quiet"}, {"reset", "--quiet", "--hard", "origin/main~1"}},
 		"fetch and reset":     {{"fetch", "--quiet"}, {"reset", "--quiet", "--hard", "origin/main"}},
 		"rebase of the own":   {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"rebase", "--quiet", "--force-rebase", "HEAD~1"}},
 		"interactive, reword": {{"commit", "--quiet", "--allow-empty", "-m", "own"}, {"rebase", "--quiet", "--interactive", "--force-rebase", "HEAD~1"}},
@@ -204,8 +204,8 @@ func TestCommitsOfOthers(t *testing.T) {
 			want := 0
 			for _, args := range bring {
 				clone.git(args...)
-				if args[0] == "commit" {
-					want = 1
+				if args[0] == "commit" || args[0] == "pull" && args[2] == "--no-rebase" { // a merge is a commit
+					want++
 				}
 			}
 			clone.mustCount(own, want)
@@ -248,10 +248,6 @@ func TestCommitsElsewhere(t *testing.T) {
 		t.Parallel()
 		gitter{t: t, dir: t.TempDir(), state: t.TempDir()}.mustCount(own, 0)
 	})
-	t.Run("no folder", func(t *testing.T) {
-		t.Parallel()
-		gitter{t: t, dir: "/nonexistent", state: t.TempDir()}.mustCount(own, 0)
-	})
 	t.Run("no commit", func(t *testing.T) {
 		t.Parallel()
 		g := gitter{t: t, dir: t.TempDir(), state: t.TempDir()}
@@ -261,13 +257,13 @@ func TestCommitsElsewhere(t *testing.T) {
 		g.as(own).git("commit", "--quiet", "--allow-empty", "--amend", "--message", "better")
 		g.mustCount(own, 1)
 	})
-	t.Run("no reflog", func(t *testing.T) {
+	t.Run("no reflog", func(t *testing.T) { // then no commit has a mark
 		t.Parallel()
 		g := repository(t)
 		g.git("config", "core.logAllRefUpdates", "false")
 		must.Do(t, os.RemoveAll(filepath.Join(g.dir, ".git", "logs")))
 		g.as(own).commit("one")
-		g.mustCount(own, 1)
+		g.mustCount(own, 0)
 	})
 	t.Run("a folder of a repository", func(t *testing.T) {
 		t.Parallel()
@@ -276,18 +272,6 @@ func TestCommitsElsewhere(t *testing.T) {
 		must.Do(t, os.Mkdir(below.dir, 0o700))
 		below.as(own).commit("one")
 		below.mustCount(own, 1)
-	})
-	t.Run("a repository in the workspace", func(t *testing.T) {
-		t.Parallel()
-		g := repository(t)
-		g.as(own).commit("one")
-		g.at(filepath.Dir(g.dir)).mustCountAs(own, 1)
-	})
-	t.Run("a repository elsewhere", func(t *testing.T) {
-		t.Parallel()
-		g := repository(t)
-		g.as(own).commit("one")
-		g.at(t.TempDir()).mustCountAs(own, 0)
 	})
 	t.Run("by a link", func(t *testing.T) {
 		t.Parallel()
@@ -304,36 +288,41 @@ func TestCommitsElsewhere(t *testing.T) {
 		g.git("worktree", "add", "--quiet", tree.dir)
 		tree.as(own).commit("one")
 		tree.mustCount(own, 1)
-		g.mustCount(own, 0) // its HEAD is its own
+		g.mustCount(own, 1)
 	})
-	t.Run("a report with rubbish", func(t *testing.T) {
+	t.Run("a reflog with rubbish", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
 		g.as(own).commit("one")
-		file := must.Get(os.OpenFile(g.files(own).Git, os.O_WRONLY|os.O_APPEND, 0))(t)
+		file := must.Get(os.OpenFile(filepath.Join(g.dir, ".git", "logs", "HEAD"), os.O_WRONLY|os.O_APPEND, 0))(t)
 		defer file.Close()
-		fmt.Fprint(file, "\n\x00\xff{}\n{\"event\":\"exit\",\"code\":\"x\"}\n{\"event\":\"cmd_na\n")
+		zero, one := strings.Repeat("0", 40), strings.Repeat("1", 40)
+		fmt.Fprintf(file, "\n\x00\xff\n%s\n%s %s a <a@b> 1 +0000\tstint/0own: gone\n%s %s a <a@b> x\tstint/0own\n", zero, zero, one, one, zero)
 		g.as(own).commit("two")
 		g.mustCount(own, 2)
 	})
-	t.Run("a report that cannot be read", func(t *testing.T) {
+	t.Run("a reflog that is cut", func(t *testing.T) {
 		t.Parallel()
-		g := repository(t).as(own)
-		must.Do(t, os.Mkdir(g.files(own).Git, 0o700))
-		if got, err := Folder(g.dir).Commits(g.files(own)); err == nil {
-			t.Errorf("got %d commits, want an error: nobody can tell", got)
+		path := filepath.Join(t.TempDir(), "log")
+		must.Do(t, os.WriteFile(path, []byte("first line\nsecond\nthird\n"), 0o600))
+		if got := must.Get(lastOf(path, 9))(t); got != "third\n" {
+			t.Errorf("got %q, want the lines that are whole", got)
 		}
 	})
-}
-
-// TestMarkChangesNothing goes back to the last branch, which git finds by what it wrote
-// of the way there.
-func TestMarkChangesNothing(t *testing.T) {
-	t.Parallel()
-	g := repository(t).as(own)
-	g.git("checkout", "--quiet", "-b", "side")
-	if out := g.git("checkout", "-"); !strings.Contains(out, "main") {
-		t.Errorf("got %q, want to be back on main", out)
+	for name, plant := range map[string]func(path string) error{
+		"a pipe for a reflog": func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"a link for a reflog": func(path string) error { return os.Symlink("/etc/hostname", path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := repository(t)
+			g.as(own).commit("one")
+			path := filepath.Join(g.dir, ".git", "logs", "HEAD")
+			must.Do(t, errors.Join(os.Remove(path), plant(path)))
+			if w, err := g.clone().shared(t.Context(), own); err == nil {
+				t.Errorf("got %+v, want an error: nobody can tell", w)
+			}
+		})
 	}
 }
 
@@ -343,8 +332,8 @@ func BenchmarkCommits(b *testing.B) {
 		g.as(own).commit(fmt.Sprint(i))
 	}
 	for b.Loop() {
-		if n, err := Folder(g.dir).Commits(g.files(own)); n != 50 || err != nil {
-			b.Fatalf("got %d, %v, want 50", n, err)
+		if w, err := g.clone().shared(b.Context(), own); w.Commits != 50 || err != nil {
+			b.Fatalf("got %d, %v, want 50", w.Commits, err)
 		}
 	}
 }
