@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -10,7 +11,7 @@ import (
 )
 
 // TestReadmeSession pastes the README's session into a shell, as a newcomer would,
-// and finds what it promises: units started, and work that was graded.
+// and finds what it promises: units started, and work that was graded and landed.
 func TestReadmeSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "unused")
@@ -27,7 +28,7 @@ func TestReadmeSession(t *testing.T) {
 	}
 	for _, want := range []string{
 		"created: " + s.path(s.fleet+"/stint.toml"), "would spawn code", "spawned code as stint-" + s.fleet + "-code-",
-		"spawned=2 skipped=0", "\n24 hours  ",
+		"spawned=2 skipped=0", "\n24 hours  ", "+++ b/log-code.log",
 	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("session does not print %q:\n%s", want, out)
@@ -36,6 +37,10 @@ func TestReadmeSession(t *testing.T) {
 	s.dir = s.path(s.fleet)
 	// A commit of a line is not good enough for one more to follow.
 	st := s.eventually("two graded runs", func(st status) bool { return len(st.Runs) == 2 && len(st.Running) == 0 })
+	landed := must.Get(exec.Command("git", "-C", s.dir, "ls-tree", "--name-only", "HEAD").Output())(t) //nolint:gosec // a folder of the test's
+	if string(landed) != "log-code.log\nlog-research.log\n" {
+		t.Errorf("the target has %q", landed)
+	}
 	s.stint("claim", "by-hand")
 	seen := string(out) + s.stint("status")
 	screen := readmeBlock(t, "<!-- screen -->\n```\n")
@@ -49,6 +54,9 @@ func TestReadmeSession(t *testing.T) {
 		t.Errorf("the README's screen and the session do not both have %q:\n%s", line, seen)
 	}
 	for _, r := range st.Runs {
+		if !regexp.MustCompile(`(?m)^` + r.Run + ` landed on (main|master) as [0-9a-f]{12}$`).Match(out) {
+			t.Errorf("run %s of %s did not land:\n%s", r.Run, r.Category, out)
+		}
 		if r.Outcome != "productive" || r.Grade == nil {
 			t.Errorf("run of %s: %s", r.Category, r.Outcome)
 		}

@@ -305,9 +305,6 @@ func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Works
 		if category := c.Categories[name]; category.OwnClone || category.Sync {
 			w.Needed = append(w.Needed, name)
 		}
-		if c.Categories[name].OwnClone {
-			w.Trees = append(w.Trees, name)
-		}
 	}
 	if _, err := os.Stat(c.Workspace); err != nil {
 		w.Missing, w.Unseen = errors.Is(err, fs.ErrNotExist), err.Error()
@@ -320,7 +317,7 @@ func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Works
 		w.Unseen = err.Error()
 		return w
 	}
-	w.Git, w.Unborn, w.Midway, w.Changed, w.Untracked, w.Lock = state.Repository, state.Unborn, state.Midway, state.Changed, state.Untracked, state.Lock
+	w.Git, w.Midway, w.Changed, w.Untracked, w.Lock = state.Repository, state.Midway, state.Changed, state.Untracked, state.Lock
 	if w.Lock != "" {
 		w.LockAge = a.Now().Sub(state.LockedAt)
 	}

@@ -198,7 +198,11 @@ func (s *setup) sample(ctx context.Context, path string, o config.SampleOptions)
 	if c, err = config.Parse(path, config.Sample(o), s.configOptions()); err != nil {
 		return nil, nil, err
 	}
-	o.Categories = taskCategories(ctx, c)
+	found, err := s.places(c).Condition(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	o.Categories, o.Shared = taskCategories(ctx, c), !found.Repository
 	text = config.Sample(o)
 	c, err = config.Parse(path, text, s.configOptions())
 	return c, text, err
@@ -280,9 +284,6 @@ func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
 	state, err := s.places(c).Condition(ctx)
 	if err != nil || !state.Repository {
 		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
-	}
-	if err == nil && state.Unborn && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), func(c config.Category) bool { return c.OwnClone }) {
-		s.missing = append(s.missing, "a first commit, at which clones begin; run: git commit --allow-empty -m start")
 	}
 	if !s.noAgent {
 		s.missing = append(s.missing, idleAgents(s.agentFacts(c, s.environment))...)

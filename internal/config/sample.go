@@ -21,6 +21,7 @@ type SampleOptions struct {
 	TaskDir    string           // relative to the workspace; empty: the default
 	TaskFormat fleet.TaskFormat // empty: stint's
 	Categories []fleet.Category // none: one, work
+	Shared     bool             // sessions share the workspace, which is no repository
 }
 
 // SampleAgent is an agent of a first configuration.
@@ -67,10 +68,16 @@ func Sample(o SampleOptions) []byte {
 		names = append(names, a.Name)
 	}
 	b.WriteString("\n# A category is a kind of work. A task names its own, or is in the first.\n")
+	if !o.Shared {
+		b.WriteString("# Each session has a clone and a branch of its own, which waits in stint review, unless its\n# category says workspace = \"shared\": then all work in this folder.\n")
+	}
 	for i, category := range o.Categories {
 		b.WriteString("[category." + string(category) + "]\n")
 		if len(names) > 1 {
 			b.WriteString("agents = " + Literal(names) + "\n")
+		}
+		if !o.Shared {
+			set("workspace", "clone")
 		}
 		if i == 0 {
 			b.WriteString(choices)
@@ -92,7 +99,6 @@ const head = `# The work of one fleet of agent sessions. "stint help config" lis
 # "stint config show" those in force. After a change: stint config check
 `
 
-const choices = `# workspace = "clone"       # each session on a branch of its own, which waits in stint review
-# check = ["make", "test"]  # raises or lowers the grade of a session
+const choices = `# check = ["make", "test"]  # raises or lowers the grade of a session
 # budget = { runs = 20 }    # sessions a day
 `

@@ -479,12 +479,6 @@ func TestExamine(t *testing.T) {
 		{"midway", func(f *Facts) { f.Workspace.Midway = "rebase" }, []string{
 			"workspace problem: /w is in the middle of a rebase | git -C /w status",
 		}},
-		{"no commit, and worktrees to begin at one", func(f *Facts) {
-			f.Workspace.Unborn, f.Workspace.Trees, f.Workspace.Path = true, []fleet.Category{"code"}, "/w w"
-		}, []string{
-			"workspace problem: /w w has no commit yet | git -C '/w w' commit --allow-empty -m start",
-		}},
-		{"no commit, and no worktrees", func(f *Facts) { f.Workspace.Unborn = true }, nil},
 		{"uncommitted", func(f *Facts) { f.Record.Live = 0 }, []string{
 			"workspace warning: /w: 2 changed files not committed, and no session is at work | git -C /w status",
 		}},

@@ -211,9 +211,7 @@ type Workspace struct {
 	Path      string
 	Missing   bool
 	Needed    []fleet.Category // that cannot do without a repository
-	Trees     []fleet.Category // whose sessions have clones
 	Git       bool
-	Unborn    bool   // it has no commit yet
 	Midway    string // rebase, merge, …, begun and not ended
 	Changed   int    // tracked files with changes that are not committed
 	Untracked int

@@ -158,9 +158,6 @@ func examineWorkspace(f Facts) []Finding {
 		if len(w.Needed) > 0 {
 			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "clone" or sync = true: `+listed(w.Needed)
 		}
-	case w.Unborn && len(w.Trees) > 0:
-		bad.What, bad.Fix = w.Path+" has no commit yet", "git -C "+fleet.ShellWord(w.Path)+" commit --allow-empty -m start"
-		bad.Why = `each session of these categories fails, as workspace = "clone" begins at a commit: ` + listed(w.Trees)
 	case w.Lock != "" && w.LockAge > left:
 		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
 		bad.Why = "every command of git that changes anything fails while it is there"

@@ -49,7 +49,6 @@ const (
 var (
 	errNoRepository = errors.New("not a work tree of git")
 	errBare         = fmt.Errorf("%w, but a repository without one", errNoRepository)
-	errNoCommit     = errors.New("the workspace's branch has no commit yet")
 )
 
 // git is git in a folder of the clone, with where that keeps its parts.

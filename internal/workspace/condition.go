@@ -14,7 +14,6 @@ import (
 // Condition is how a workspace stands, before anybody works in it.
 type Condition struct {
 	Repository bool      // it is in a work tree of git; else nothing else is known
-	Unborn     bool      // its branch has no commit yet, so that no worktree can begin
 	Midway     string    // what was begun and has not ended: rebase, merge, …; empty: nothing
 	Changed    int       // tracked files with changes that are not committed
 	Untracked  int       // files and folders that git knows nothing of
@@ -38,11 +37,6 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 	}
 	state := Condition{Repository: true, Midway: midway(l.gitDir)}
 	state.Changed, state.Untracked = countStatus(status)
-	_, born, err := g.revision(ctx, "HEAD^{commit}")
-	if err != nil {
-		return Condition{}, fmt.Errorf("look at workspace %s: %w", c.Dir, err)
-	}
-	state.Unborn = !born
 	lock := filepath.Join(l.gitDir, "index.lock")
 	info, err := os.Stat(lock)
 	switch {

@@ -62,15 +62,6 @@ func TestCondition(t *testing.T) {
 	}
 }
 
-func TestConditionWithoutCommit(t *testing.T) {
-	t.Parallel()
-	clone := repository(t)
-	clone.git("checkout", "--quiet", "--orphan", "new")
-	if got := must.Get(clone.clone().Condition(t.Context()))(t); !got.Unborn {
-		t.Errorf("got %+v, want no commit", got)
-	}
-}
-
 func TestConditionWithoutRepository(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -85,7 +85,7 @@ func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
 	if err := t.remove(ctx, s.Dir); err != nil {
 		return err
 	}
-	base, there, err := t.revision(ctx, heads+s.Target+"^{commit}")
+	base, there, err := t.tip(ctx, heads+s.Target)
 	if err == nil && !there {
 		err = fleet.WithHint(fmt.Errorf("%s is no branch of the clone", s.Target), "name one of git branch in [review] target, or use: stint review publish")
 	}
@@ -155,7 +155,11 @@ func (t *turn) receptive(ctx context.Context, target string) (out bool, err erro
 	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
 		return false, err
 	}
-	changed, err := t.names(ctx, diff("--name-only", "-z", "HEAD")...)
+	base, _, err := t.tip(ctx, heads+target)
+	if err != nil {
+		return false, err
+	}
+	changed, err := t.names(ctx, diff("--name-only", "-z", base)...)
 	if err == nil && len(changed) > 0 {
 		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s", target, t.top, list(changed)),
 			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
@@ -206,7 +210,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	t.git = t.asItIs()
 	ref := heads + s.Target
 	still := func() (bool, error) {
-		at, _, err := t.revision(ctx, ref)
+		at, _, err := t.tip(ctx, ref)
 		return at == s.Base, err
 	}
 	if same, err := still(); err != nil || !same {
@@ -242,7 +246,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 			return false, errors.Join(failed, err)
 		}
 	}
-	at, _, err := t.revision(ctx, ref)
+	at, _, err := t.tip(ctx, ref)
 	if err != nil {
 		return false, errors.Join(failed, err)
 	}
@@ -264,7 +268,7 @@ func (t *turn) recoverLanding(ctx context.Context, dead note) error {
 	if on, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || !attached || on != dead.Branch {
 		return err
 	}
-	at, _, err := t.revision(ctx, dead.Branch)
+	at, _, err := t.tip(ctx, dead.Branch)
 	if err != nil || at != dead.From && at != dead.Land {
 		return err // somebody has moved it since
 	}
@@ -278,6 +282,10 @@ func (t *turn) recoverLanding(ctx context.Context, dead note) error {
 	if at == dead.From {
 		begun, err := t.begun(ctx, dead, files)
 		if err != nil || !begun {
+			return err
+		}
+		// A branch without a commit gets its first one here: nothing can be stashed before.
+		if _, err := t.run(ctx, "update-ref", "-m", "stint: begin", dead.Branch, dead.From); err != nil {
 			return err
 		}
 		if err := t.keepOthers(ctx, dead); err != nil {

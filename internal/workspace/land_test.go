@@ -289,6 +289,35 @@ func TestLandSurvivesCrashes(t *testing.T) {
 	}
 }
 
+// TestFirstLandingSurvivesCrashes kills the landing that makes the branch of a repository without a commit.
+func TestFirstLandingSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+		t.Helper()
+		clone.git("update-ref", "-d", "refs/heads/main")
+		clone.git("read-tree", "--empty")
+		clone.git("clean", "-dfq")
+		tree := filepath.Join(t.TempDir(), string(own))
+		c := clone.clone()
+		c.Root = filepath.Dir(tree)
+		w := must.Get(c.Open(t.Context(), own, tree, FromHead))(t)
+		clone.at(w.Dir).add("a", "new\n")
+		clone.at(w.Dir).add("d", "new\n")
+		must.Get(c.Close(t.Context(), w))(t)
+		stopped := clone.crash(arm, stop, "land", tree)
+		if err := landAll(t.Context(), clone.clone(), tree); err != nil && !errors.Is(err, fleet.ErrBusy) {
+			t.Error(err)
+		}
+		if got := clone.git("log", "--format=%s", "main"); got != "d\na\nBegin" {
+			t.Errorf("main has %q", got)
+		}
+		if got := clone.git("status", "--porcelain") + clone.git("stash", "list"); got != "" {
+			t.Errorf("changes: %s", got)
+		}
+		return stopped
+	}, func(_, _ gitter) {})
+}
+
 // TestLandingCutShort has a landing die while git writes the files, and a person change one of
 // them before the next turn.
 func TestLandingCutShort(t *testing.T) {

@@ -70,7 +70,10 @@ func (c Clone) target(ctx context.Context, name string) (g git, t review.Target,
 // target resolves the name of a branch, or what is checked out.
 func (g git) target(ctx context.Context, name string) (t review.Target, err error) {
 	if name != "" {
-		id, there, err := g.revision(ctx, name+"^{commit}")
+		id, there, err := g.tip(ctx, heads+name)
+		if err == nil && !there {
+			id, there, err = g.revision(ctx, name+"^{commit}")
+		}
 		if err == nil && !there {
 			err = fleet.WithHint(errors.New("no branch "+strconv.Quote(name)), "name one of: git branch --all")
 		}
@@ -80,7 +83,10 @@ func (g git) target(ctx context.Context, name string) (t review.Target, err erro
 	if err != nil {
 		return t, err
 	}
-	id, _, err := g.revision(ctx, "HEAD^{commit}")
+	id, there, err := g.revision(ctx, "HEAD^{commit}")
+	if err == nil && !there {
+		id, _, err = g.revision(ctx, beginning)
+	}
 	return review.Target{Name: strings.TrimPrefix(ref, heads), Tip: id}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -124,10 +125,38 @@ func (p Places) Own(ctx context.Context, run fleet.RunID, path string) (string, 
 		return "", nil //nolint:nilerr // it is nowhere in the clone
 	}
 	own := filepath.Join(resolved(dir), rel)
-	if at, err := filepath.EvalSymlinks(own); err != nil || at != own {
-		return "", nil //nolint:nilerr // there is none
+	at, err := filepath.EvalSymlinks(own)
+	if errors.Is(err, fs.ErrNotExist) {
+		return own, p.copyIn(dir, path, rel)
+	}
+	if err != nil || at != own {
+		return "", nil //nolint:nilerr // it is none that a session should write to
 	}
 	return own, nil
+}
+
+// copyIn gives a clone a file that nobody has committed, and has git overlook it there. No agent was in the folder yet, but a
+// commit may have brought links.
+func (p Places) copyIn(dir, path, rel string) error {
+	text, err := readFile(path)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close() //nolint:errcheck // nothing is written by it
+	if err := errors.Join(root.MkdirAll(filepath.Dir(rel), 0o755), root.WriteFile(rel, text, 0o644)); err != nil {
+		return fmt.Errorf("copy %s into the clone: %w", path, err)
+	}
+	exclude := filepath.Join(".git", "info", "exclude")
+	known, err := root.ReadFile(exclude)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	pattern := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(filepath.ToSlash(rel))
+	return root.WriteFile(exclude, append(known, "\n/"+pattern+"\n"...), 0o600)
 }
 
 // resolvedFile is where a file's folder really is; the file itself may be a link.

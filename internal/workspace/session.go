@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -40,6 +41,9 @@ func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From)
 	start := ""
 	if err == nil {
 		start, err = t.start(ctx, from)
+	}
+	if err == nil && start == "" {
+		start, err = c.begin(ctx, t)
 	}
 	if err == nil {
 		if _, there, lost := t.revision(ctx, heads+w.Branch); lost != nil {
@@ -116,6 +120,12 @@ func (t *turn) bases(ctx context.Context) (bases []string, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if !born {
+		head, born, err = t.revision(ctx, beginning)
+	}
+	if err != nil {
+		return nil, err
+	}
 	if born {
 		bases = append(bases, head)
 	}
@@ -133,11 +143,47 @@ func (t *turn) start(ctx context.Context, from From) (string, error) {
 			return commit, err
 		}
 	}
-	commit, born, err := t.revision(ctx, "HEAD^{commit}")
-	if err == nil && !born {
-		err = fleet.WithHint(errNoCommit, fmt.Sprintf("git -C %s commit --allow-empty -m start", fleet.ShellWord(t.top)))
-	}
+	commit, _, err := t.revision(ctx, "HEAD^{commit}")
 	return commit, err
+}
+
+// beginning is the commit on top of which sessions work, and work lands, while the workspace's branch has none.
+const beginning = "refs/stint/beginning"
+
+// begin is that commit, which is made for the first session: one without files.
+func (c Clone) begin(ctx context.Context, t *turn) (commit string, err error) {
+	commit, there, err := t.revision(ctx, beginning)
+	if err != nil || there {
+		return commit, err
+	}
+	tree, err := t.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
+	if err != nil {
+		return "", err
+	}
+	g := t.git
+	g.env = append(slices.Clone(g.env), asStint()...)
+	if commit, err = g.run(ctx, "commit-tree", "-m", "Begin", tree); err != nil {
+		return "", err
+	}
+	if err := c.setRef(ctx, "begin", beginning, commit, strings.Repeat("0", len(commit))); err != nil {
+		other, there, unread := t.revision(ctx, beginning) // another session was quicker
+		if unread != nil || !there {
+			return "", errors.Join(err, unread)
+		}
+		commit = other
+	}
+	return commit, nil
+}
+
+// tip is the commit of a branch, or of [beginning] if it has none and is what the workspace has checked out.
+func (g git) tip(ctx context.Context, ref string) (commit string, there bool, err error) {
+	if commit, there, err = g.revision(ctx, ref+"^{commit}"); err != nil || there {
+		return commit, there, err
+	}
+	if head, _, err := g.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || head != ref {
+		return "", false, err
+	}
+	return g.revision(ctx, beginning)
 }
 
 // upstream is the commit of what the workspace's branch follows.
