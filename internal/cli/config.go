@@ -111,8 +111,25 @@ func (a *app) configCheck(ctx context.Context) error {
 	return nil
 }
 
+// missingRepository is an error where there is no repository for what is configured. A disk that is not mounted looks like one on
+// which nothing waits.
+func (a *app) missingRepository(ctx context.Context, c *config.Config) error {
+	needs := func(category config.Category) bool { return category.OwnClone || category.Sync }
+	if c.Review.Target == "" && !slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), needs) {
+		return nil
+	}
+	err := a.places(c).Repository(ctx)
+	if err != nil && fleet.Hint(err) == "" {
+		err = fleet.WithHint(err, fmt.Sprintf(`mount it, or git init %s, or write workspace = "shared" and no review.target`, fleet.ShellWord(c.Workspace)))
+	}
+	return err
+}
+
 // missingPlaces says which folder and branch of the configuration are not there, and what to do.
 func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []string) {
+	if err := a.missingRepository(ctx, c); err != nil {
+		return []string{fmt.Sprintf("%v: %s", err, fleet.Hint(err))}
+	}
 	given := func(category config.Category) bool { return !category.SelfDirected } // with a task
 	needed := len(c.Tasks.Sources) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), given)
 	if needed && gone(c.Tasks.Dir) {

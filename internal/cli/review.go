@@ -164,6 +164,9 @@ func (a *app) page(ctx context.Context, c *config.Config, text string) error {
 // reviewed hands on the work of sessions, in order.
 func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.Target, []review.Item) error) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
+		if err := a.missingRepository(ctx, e.Config); err != nil {
+			return err
+		}
 		t, items, err := e.Review(ctx)
 		if err != nil {
 			return err
@@ -185,6 +188,10 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 			a.table(append([][]string{titles}, plain.Each(items, a.reviewRow)...))
 		}
 		elsewhere, err := e.ReviewElsewhere(ctx)
+		ahead, unasked := a.places(e.Config).Unpushed(ctx, e.Config.Review.Target)
+		if err = errors.Join(err, unasked); ahead != "" {
+			fmt.Fprintln(a.Stderr, "stint: "+plain.Text(ahead))
+		}
 		switch {
 		case len(elsewhere) > 0:
 			fmt.Fprintln(a.Stderr, "stint: in review on other hosts: "+strings.Join(elsewhere, ", "))

@@ -161,6 +161,9 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 		return fleet.WithHint(fmt.Errorf("a session decides about no work: %w", fleet.ErrHeld), "run it as a person")
 	}
 	return a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
+		if err := a.missingRepository(ctx, e.Config); err != nil {
+			return err
+		}
 		t, all, err := e.Review(ctx)
 		if err != nil {
 			return err

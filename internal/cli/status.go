@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/charmbracelet/x/term"
@@ -117,6 +118,10 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs, Host: host})
 		if err != nil {
 			return err
+		}
+		s.Missing = a.missingPlaces(ctx, e.Config)
+		if s.Ahead, err = a.places(e.Config).Unpushed(ctx, e.Config.Review.Target); err != nil {
+			e.Log.DebugContext(ctx, "what is not pushed is not known", slog.Any("err", err))
 		}
 		if a.json {
 			s.Fires = s.Fires[:min(last, len(s.Fires))]

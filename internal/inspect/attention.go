@@ -74,6 +74,9 @@ func (s Status) Alerts() (list []Alert) {
 		}
 		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
 	}
+	for _, what := range s.Missing {
+		add(AlertClosed, "stint config check", what, "")
+	}
 	for _, reason := range s.Held {
 		command := "stint config trust"
 		if reason == s.Broken {
@@ -107,6 +110,9 @@ func (s Status) Alerts() (list []Alert) {
 	}
 	if text := s.Review.Text(s.At); text != "" {
 		add(AlertReview, "stint review", text, "")
+	}
+	if s.Ahead != "" {
+		add(AlertReview, "git push", s.Ahead, "")
 	}
 	for _, t := range s.Timers {
 		switch {

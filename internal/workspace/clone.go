@@ -51,6 +51,14 @@ var (
 	errBare         = fmt.Errorf("%w, but a repository without one", errNoRepository)
 )
 
+// Repository is an error where the workspace is in no work tree of git, or cannot be asked.
+func (c Clone) Repository(ctx context.Context) error {
+	if _, err := c.found(ctx, string(c.Dir)); err != nil {
+		return fmt.Errorf("workspace %s: %w", c.Dir, err)
+	}
+	return nil
+}
+
 // git is git in a folder of the clone, with where that keeps its parts.
 func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
 	g := c.unbound(dir)

@@ -48,6 +48,37 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 	return state, nil
 }
 
+// Unpushed says by how many commits a branch, or what is checked out for an empty name, is ahead of its upstream as that was last
+// fetched, or that its upstream is gone. Empty: it is not, or follows none.
+func (c Clone) Unpushed(ctx context.Context, branch string) (string, error) {
+	g, _, err := c.git(ctx, string(c.Dir))
+	if errors.Is(err, errNoRepository) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	ref := heads + branch
+	if branch == "" {
+		if ref, _, err = g.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || ref == "" {
+			return "", err
+		}
+	}
+	track, err := g.run(ctx, "for-each-ref", "--format=%(upstream:track,nobracket)%09%(refname:short)%09%(upstream:short)", ref)
+	fields := strings.Split(track, "\t")
+	if err != nil || len(fields) != 3 || fields[0] == "" {
+		return "", err
+	}
+	if fields[0] == "gone" {
+		return fmt.Sprintf("%s follows %s, which is gone", fields[1], fields[2]), nil
+	}
+	ahead, _, _ := strings.Cut(fields[0], ",") // and behind, which a fetch and a person see to
+	n, is := strings.CutPrefix(ahead, "ahead ")
+	if !is {
+		return "", nil
+	}
+	return fmt.Sprintf("%s has commits that %s lacks: %s", fields[1], fields[2], n), nil
+}
+
 // bisection is what [midway] calls one.
 const bisection = "bisect"
 

@@ -73,3 +73,29 @@ func TestConditionWithoutRepository(t *testing.T) {
 		t.Error("got no error for a folder that is not there")
 	}
 }
+
+func TestUnpushed(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	says := func(when, branch, want string) {
+		t.Helper()
+		if got := must.Get(clone.clone().Unpushed(t.Context(), branch))(t); got != want {
+			t.Errorf("%s: got %q, want %q", when, got, want)
+		}
+	}
+	says("pushed", "", "")
+	clone.add("c", "c\n")
+	clone.add("d", "d\n")
+	says("ahead", "", "main has commits that origin/main lacks: 2")
+	clone.git("switch", "-q", "-c", "side")
+	says("no upstream", "", "")
+	says("another branch", "main", "main has commits that origin/main lacks: 2")
+	says("no branch", "nope", "")
+	clone.git("update-ref", "-d", "refs/remotes/origin/main")
+	says("gone", "main", "main follows origin/main, which is gone")
+	clone.git("checkout", "-q", "--detach")
+	says("detached", "", "")
+	if got, err := cloneAt(t.TempDir()).Unpushed(t.Context(), "main"); got != "" || err != nil {
+		t.Errorf("no repository: got %q, %v", got, err)
+	}
+}
