@@ -124,7 +124,7 @@ func obstacles() []obstacle {
 		{kind: fleet.HinderedByBackoff, name: "back-off", config: restless, meet: func(b *bench) {
 			b.noop("0noop1", "empty")
 			b.noop("0noop2", "void")
-		}, want: "backs off for this round", alone: "its own grade ends that", yields: true},
+		}, want: "backs off for 1 more fire", alone: "its own grade ends that", yields: true},
 		{kind: fleet.HinderedByMachine, name: "machine short", meet: func(b *bench) {
 			b.Machine = func() pressure.Reading { return pressure.Reading{MemoryAvailable: new(int64(1 << 20))} }
 		}, want: "memory"},

@@ -37,7 +37,7 @@ func dayText(a report.Audit, s Style) string {
 		text += fmt.Sprintf("; mean grade %.2f of %d", a.All.Mean(), a.All.Graded)
 	}
 	if a.Denials > 0 {
-		text += fmt.Sprintf("; %s, %s", plain.Plural(a.Denials, "denial"), plain.Plural(a.Pivots, "pivot"))
+		text += "; " + plain.Plural(a.Denials, "denied claim")
 	}
 	return text
 }

@@ -80,9 +80,9 @@ func figureLines(s Style, r report.Report) []string {
 		{"grades", gradesText(all)},
 		{"noop rate", fmt.Sprintf("%s: %d of %d", report.Percent(all.NoopRate()), all.Empty, all.Ended)},
 		{"cost", costText(all)},
-		{"claims", fmt.Sprintf("denials %d, pivots %d", a.Denials, a.Pivots)},
+		{"claims", fmt.Sprintf("denied %d, of which %d went on to another category", a.Denials, a.Pivots)},
 		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},
-		{"fires", fmt.Sprintf("fallbacks %d, runs of the safety net %d, respawns %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
+		{"fires", fmt.Sprintf("external selector failed %d, gave no ranking %d; follow-up sessions %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
 		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
 	}
 	var t Table

@@ -220,15 +220,8 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 func says(reason string) func() string { return func() string { return reason } }
 
 func (f Facts) backsOff() string {
-	return fmt.Sprintf("backs off for this round%s of its pool, or until a task changes: its sessions brought nothing, %s",
-		more(f.Arm.AsleepUntil-f.Arm.Round-1), times(f.Arm.Noops))
-}
-
-func more(rounds fleet.Round) string {
-	if rounds == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", rounds)
+	return fmt.Sprintf("backs off for %s, or until a task changes: its sessions brought nothing, %s",
+		fleet.Fires(int(f.Arm.AsleepUntil-f.Arm.Round)), times(f.Arm.Noops))
 }
 
 func times(n int) string {

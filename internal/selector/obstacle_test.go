@@ -26,7 +26,7 @@ func TestAllObstacles(t *testing.T) {
 		{Kind: fleet.HinderedByLane, Reason: "lane busy: run 0r0"},
 		{Kind: fleet.HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: noon().Add(time.Minute)},
 		{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask},
-		{Kind: fleet.HinderedByBackoff, Reason: "backs off for this round of its pool, or until a task changes: its sessions brought nothing, once"},
+		{Kind: fleet.HinderedByBackoff, Reason: "backs off for 1 more fire of its pool, or until a task changes: its sessions brought nothing, once"},
 	}
 	must.Equal(t, "obstacles", s.Obstacles("code"), want)
 	candidates, _ := s.Assess()

@@ -151,7 +151,7 @@ func stuckCategory() why.Category {
 		{Kind: fleet.HinderedByLane, Reason: "lane busy"},
 		{Kind: fleet.HinderedByRest, Reason: "cools down", Until: noon().Add(2 * time.Minute)},
 		{Kind: fleet.HinderedByTasks, Reason: selector.ReasonNoTask},
-		{Kind: fleet.HinderedByBackoff, Reason: "backs off for this round and 3 more of its pool, or until a task changes: its sessions brought nothing, 2 times"},
+		{Kind: fleet.HinderedByBackoff, Reason: "backs off for 4 more fires of its pool, or until a task changes: its sessions brought nothing, 2 times"},
 	}
 	c.Pauses = []fleet.Pause{
 		{Since: ago(time.Hour), Reason: "holidays"},
