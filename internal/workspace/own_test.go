@@ -285,10 +285,30 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s opened twice, or gone: %v", run, err)
 		}
 	}
-	empty := gitter{t: t, dir: t.TempDir()}
+}
+
+// TestOpenWithoutCommit has sessions begin at once in a repository without a commit: all begin at one.
+func TestOpenWithoutCommit(t *testing.T) {
+	t.Parallel()
+	empty, root := gitter{t: t, dir: t.TempDir()}, t.TempDir()
 	empty.git("init", "--quiet")
-	if _, err := empty.clone().Open(t.Context(), own, filepath.Join(root, "0x"), FromHead); fleet.Hint(err) == "" {
-		t.Errorf("without a commit: %v, want a hint", err)
+	var wg sync.WaitGroup
+	for _, run := range []fleet.RunID{"0a", "0b", "0c", "0d"} {
+		wg.Go(func() {
+			w, err := empty.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromUpstream)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			tree := empty.at(w.Dir)
+			if got := tree.git("log", "--format=%an:%s"); got != "stint:Begin" || tree.git("rev-parse", "HEAD") != empty.git("rev-parse", beginning) {
+				t.Errorf("begins at %q", got)
+			}
+		})
+	}
+	wg.Wait()
+	if out, err := empty.try("rev-parse", "--verify", "HEAD"); err == nil {
+		t.Errorf("the workspace's branch is at %s", out)
 	}
 }
 
