@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -97,9 +96,6 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 	return a.withEngine(ctx, how, check, func(e *engine.Engine) error {
 		if err := a.missingRepository(ctx, e.Config); err != nil {
 			return err
-		}
-		for _, text := range a.missingPlaces(ctx, e.Config) {
-			e.Log.WarnContext(ctx, "missing", slog.String("reason", text))
 		}
 		if !o.dryRun {
 			a.trustFirst(ctx, e.Config)

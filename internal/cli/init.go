@@ -143,7 +143,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	}
 	options := s.configOptions()
 	done := created
-	if old := s.withoutAgent(ctx, path); old != nil {
+	if old := s.withoutAgent(path); old != nil {
 		done, s.o.fleet = updated, string(old.Fleet)
 		if old.Store.Shared() {
 			s.o.store = old.StoreText
@@ -198,11 +198,7 @@ func (s *setup) sample(ctx context.Context, path string, o config.SampleOptions)
 	if c, err = config.Parse(path, config.Sample(o), s.configOptions()); err != nil {
 		return nil, nil, err
 	}
-	found, err := s.places(c).Condition(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	o.Categories, o.Shared = taskCategories(ctx, c), !found.Repository
+	o.Categories, o.Shared = taskCategories(ctx, c), s.places(c).Repository(ctx) != nil
 	text = config.Sample(o)
 	c, err = config.Parse(path, text, s.configOptions())
 	return c, text, err
@@ -210,7 +206,7 @@ func (s *setup) sample(ctx context.Context, path string, o config.SampleOptions)
 
 // withoutAgent is the configuration in the file if init wrote it where it found no agent, and nobody
 // has changed it since, else nil: with --agent, init writes it anew.
-func (s *setup) withoutAgent(ctx context.Context, path string) *config.Config {
+func (s *setup) withoutAgent(path string) *config.Config {
 	old, err := os.ReadFile(path)
 	if err != nil || s.o.agent == "" {
 		return nil
@@ -219,12 +215,13 @@ func (s *setup) withoutAgent(ctx context.Context, path string) *config.Config {
 	if err != nil || s.o.fleet != "" && s.o.fleet != string(c.Fleet) || s.o.store != "" && s.o.store != c.StoreText {
 		return nil
 	}
-	o := config.SampleOptions{Fleet: c.Fleet, State: c.State}
+	o := config.SampleOptions{Fleet: c.Fleet, State: c.State, Categories: c.CategoryNames()}
+	o.TaskDir, o.TaskFormat = task.Find(s.dir)
+	o.Shared = !c.Categories[o.Categories[0]].OwnClone
 	if c.Store.Shared() {
 		o.Store = c.StoreText
 	}
-	_, text, err := s.sample(ctx, path, o)
-	if err != nil || !bytes.Equal(old, text) {
+	if !bytes.Equal(old, config.Sample(o)) {
 		return nil
 	}
 	return c
