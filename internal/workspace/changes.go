@@ -65,19 +65,23 @@ func (e entry) copied() bool {
 	return slices.ContainsFunc([]string{" (pick)", " (reword)", " (continue)"}, func(s string) bool { return strings.HasSuffix(command, s) })
 }
 
-// maxReflog bounds what is read of a reflog: its last 10,000 entries or more.
-const maxReflog = 4 << 20
+// maxReflog bounds what is read of a reflog, its last 10,000 entries or more, and maxReflogs what is read of all: a session may have
+// made any number of files there.
+const maxReflog, maxReflogs = 4 << 20, 64 << 20
 
 // reflogs are the entries of all HEADs and branches of the clone, by time.
 func (l layout) reflogs() (list []entry, err error) {
 	if exists(filepath.Join(l.common, "reftable")) {
 		return nil, fmt.Errorf("%s keeps its reflogs in a reftable, where no session's commits are found: "+`use workspace = "clone"`, l.common)
 	}
-	logs, err := filepath.Glob(filepath.Join(l.common, "worktrees", "*", "logs", "HEAD"))
-	if err != nil {
+	logs := []string{filepath.Join(l.common, "logs", "HEAD")}
+	trees, err := os.ReadDir(filepath.Join(l.common, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	logs = append([]string{filepath.Join(l.common, "logs", "HEAD")}, logs...)
+	for _, tree := range trees {
+		logs = append(logs, filepath.Join(l.common, "worktrees", tree.Name(), "logs", "HEAD"))
+	}
 	branches := filepath.Join(l.common, "logs", "refs", "heads")
 	err = filepath.WalkDir(branches, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.Type().IsRegular() {
@@ -88,11 +92,13 @@ func (l layout) reflogs() (list []entry, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	left := int64(maxReflogs)
 	for _, log := range logs {
-		text, err := lastOf(log, maxReflog)
+		text, err := lastOf(log, min(maxReflog, left))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
+		left -= int64(len(text))
 		for line := range strings.Lines(text) {
 			if e, ok := parseEntry(line); ok {
 				list = append(list, e)

@@ -284,8 +284,11 @@ func TestCommitsElsewhere(t *testing.T) {
 	t.Run("a worktree", func(t *testing.T) {
 		t.Parallel()
 		g := repository(t)
+		moved := filepath.Join(t.TempDir(), "[a-c] *") // no pattern
+		must.Do(t, os.Rename(g.dir, moved))
+		g.dir = moved
 		tree := g.at(filepath.Join(t.TempDir(), "tree"))
-		g.git("worktree", "add", "--quiet", tree.dir)
+		g.git("worktree", "add", "--quiet", "--detach", tree.dir)
 		tree.as(own).commit("one")
 		tree.mustCount(own, 1)
 		g.mustCount(own, 1)
