@@ -43,7 +43,8 @@ categories that fires may not start is divided among the others.`,
 			return a.runAudit(cmd.Context(), since)
 		},
 	}
-	cmd.Flags().Var(pastFlag(&since, a.Now), "since", "begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")
+	cmd.Flags().Var(pastFlag(&since, a.Now), "since",
+		"begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")
 	return cmd
 }
 

@@ -120,7 +120,8 @@ func (a *app) missingRepository(ctx context.Context, c *config.Config) error {
 	}
 	err := a.places(c).Repository(ctx)
 	if err != nil && fleet.Hint(err) == "" {
-		err = fleet.WithHint(err, fmt.Sprintf(`mount it, or git init %s, or write workspace = "shared" and no review.target`, fleet.ShellWord(c.Workspace)))
+		err = fleet.WithHint(err,
+			fmt.Sprintf(`mount it, or git init %s, or write workspace = "shared" and no review.target`, fleet.ShellWord(c.Workspace)))
 	}
 	return err
 }

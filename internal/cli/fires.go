@@ -61,7 +61,8 @@ func (a *app) runFires(ctx context.Context, o firesOptions) error {
 		if _, known := e.Config.Pools[o.pool]; o.pool != "" && !known {
 			return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", o.pool, e.Config.Path)), "the pools are "+fleet.Listed(e.Config.PoolNames()))
 		}
-		list, err := e.Fires(ctx, store.FireQuery{Before: o.before, Pool: o.pool, Until: o.until, Brief: true, Limit: cmp.Or(o.limit, usualLimit)})
+		q := store.FireQuery{Before: o.before, Pool: o.pool, Until: o.until, Brief: true, Limit: cmp.Or(o.limit, usualLimit)}
+		list, err := e.Fires(ctx, q)
 		if err != nil {
 			return err
 		}

@@ -271,7 +271,8 @@ func (s *setup) agents() (list []config.SampleAgent) {
 		})
 	}
 	if s.noAgent = len(list) == 0; s.noAgent {
-		s.missing = append(s.missing, "an agent: none of claude, codex and gptme is in PATH; install one, or name any command: stint init --agent COMMAND")
+		s.missing = append(s.missing,
+			"an agent: none of claude, codex and gptme is in PATH; install one, or name any command: stint init --agent COMMAND")
 	}
 	return list
 }

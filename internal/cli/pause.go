@@ -111,7 +111,8 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	}
 	a.sayLine(wire.NewResumed(category, len(ended) > 0, dryRun), line)
 	for _, p := range stays {
-		a.hint(fmt.Sprintf("%s stays paused: %s; to end it: %s", whole(p.Category), p.Reason, strings.TrimSpace("stint resume "+string(p.Category))))
+		end := strings.TrimSpace("stint resume " + string(p.Category))
+		a.hint(fmt.Sprintf("%s stays paused: %s; to end it: %s", whole(p.Category), p.Reason, end))
 	}
 	return nil
 }
@@ -128,7 +129,9 @@ func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) 
 			return err
 		}
 		s, err := e.Store.Snapshot(ctx)
-		stays = plain.Kept(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool { return p.Category != category && (p.Category == "" || category == "") })
+		stays = plain.Kept(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool {
+			return p.Category != category && (p.Category == "" || category == "")
+		})
 		return err
 	})
 	return ended, stays, err

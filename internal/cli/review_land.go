@@ -183,7 +183,8 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 		)
 		for _, arg := range args {
 			if _, category := e.Config.Categories[fleet.Category(arg)]; category { // its latest run may be another than the one that was looked at
-				wrong = append(wrong, fleet.WithHint(usage(fmt.Errorf("%s is a category: name the run that is meant", arg)), "stint review lists the runs"))
+				err := usage(fmt.Errorf("%s is a category: name the run that is meant", arg))
+				wrong = append(wrong, fleet.WithHint(err, "stint review lists the runs"))
 				continue
 			}
 			run, at, err := itemOf(ctx, e.Fleet, all, arg)

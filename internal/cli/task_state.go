@@ -60,7 +60,8 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		if err != nil {
 			return err
 		}
-		line := fmt.Sprintf("stint %s what sessions left of %s: the state in its file, or its tracker, counts again", did(dryRun, "has forgotten", "would forget"), id)
+		forgot := did(dryRun, "has forgotten", "would forget")
+		line := fmt.Sprintf("stint %s what sessions left of %s: the state in its file, or its tracker, counts again", forgot, id)
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}

@@ -69,7 +69,8 @@ func Sample(o SampleOptions) []byte {
 	}
 	b.WriteString("\n# A category is a kind of work. A task names its own, or is in the first.\n")
 	if !o.Shared {
-		b.WriteString("# Each session has a clone and a branch of its own, which waits in stint review, unless its\n# category says workspace = \"shared\": then all work in this folder.\n")
+		b.WriteString("# Each session has a clone and a branch of its own, which waits in stint review, unless its\n" +
+			"# category says workspace = \"shared\": then all work in this folder.\n")
 	}
 	for i, category := range o.Categories {
 		b.WriteString("[category." + string(category) + "]\n")

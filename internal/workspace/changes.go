@@ -49,7 +49,8 @@ func parseEntry(line string) (e entry, ok bool) {
 
 // moved reports whether the entry only went to a commit that was there.
 func (e entry) moved() bool {
-	if slices.Contains([]string{"", ": Fast-forward", ": updating HEAD"}, e.action) || e.run == "" && strings.HasSuffix(e.action, "ast-forward") {
+	forward := e.run == "" && strings.HasSuffix(e.action, "ast-forward")
+	if forward || slices.Contains([]string{"", ": Fast-forward", ": updating HEAD"}, e.action) {
 		return true
 	}
 	moves := []string{" (start)", " (finish)", " (abort)"}
