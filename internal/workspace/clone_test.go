@@ -88,7 +88,9 @@ func (g gitter) clone() Clone { return cloneAt(g.dir) }
 
 func (g gitter) write(name, text string) {
 	g.t.Helper()
-	must.Do(g.t, os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600))
+	file := filepath.Join(g.dir, name)
+	must.Do(g.t, os.MkdirAll(filepath.Dir(file), 0o700))
+	must.Do(g.t, os.WriteFile(file, []byte(text), 0o600))
 }
 
 func (g gitter) read(name string) string {
@@ -179,13 +181,27 @@ func TestSync(t *testing.T) {
 		do   func(origin, clone gitter)
 		want string // the subjects of the clone's log, then its status
 	}{
-		"nothing new":   {func(_, _ gitter) {}, "b a first|"},
-		"theirs":        {func(o, _ gitter) { o.add("c", "c") }, "c b a first|"},
-		"own":           {func(_, c gitter) { c.add("d", "d") }, "d b a first|"},
-		"both":          {func(o, c gitter) { o.add("c", "c"); c.add("d", "d") }, "d c b a first|"},
-		"same change":   {func(o, c gitter) { o.add("c", "c"); c.add("c", "c") }, "c b a first|"},
-		"uncommitted":   {func(o, c gitter) { o.add("c", "c"); c.write("a", "x"); c.write("new", "") }, "c b a first| M a\n?? new"},
-		"forced":        {func(o, _ gitter) { o.git("reset", "--hard", "HEAD~1"); o.add("c", "c") }, "b c a first|"}, // nobody's commit is dropped
+		"nothing new": {func(_, _ gitter) {}, "b a first|"},
+		"theirs":      {func(o, _ gitter) { o.add("c", "c") }, "c b a first|"},
+		"own":         {func(_, c gitter) { c.add("d", "d") }, "d b a first|"},
+		"both":        {func(o, c gitter) { o.add("c", "c"); c.add("d", "d") }, "d c b a first|"},
+		"same change": {func(o, c gitter) { o.add("c", "c"); c.add("c", "c") }, "c b a first|"},
+		"uncommitted": {func(o, c gitter) { o.add("c", "c"); c.write("a", "x"); c.write("new", "") }, "c b a first| M a\n?? new"},
+		"forced":      {func(o, _ gitter) { o.git("reset", "--hard", "HEAD~1"); o.add("c", "c") }, "c a first|"}, // what was dropped there is not replayed
+		"merge": {func(o, c gitter) {
+			c.git("checkout", "--quiet", "-b", "side")
+			c.add("d", "d")
+			c.git("checkout", "--quiet", "main")
+			c.git("merge", "--quiet", "--no-ff", "-m", "merged", "side")
+			o.add("c", "c")
+		}, "merged c d b a first|"},
+		"uncommitted, same file": {func(o, c gitter) {
+			o.add("c", "1\n2\n3\n4\n5\n")
+			must.Get(c.clone().Sync(c.t.Context(), own))(c.t)
+			o.write("c", "one\n2\n3\n4\n5\n")
+			o.commit("c")
+			c.write("c", "1\n2\n3\n4\nfive\n")
+		}, "c c b a first| M c"},
 		"crowded index": {func(o, c gitter) { o.add("c", "c"); c.write("d", "d"); c.git("add", "d") }, "c b a first|A  d"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -275,15 +291,20 @@ func TestSyncConflicts(t *testing.T) {
 			c.write("a", "mine\nmore\n")
 			c.add("d", "d")
 		}, "rebase main onto refs/remotes/origin/main: conflict in a"},
-		"odd name": {func(c gitter) { c.add("ü\n$(x) y", "mine\n") }, `rebase main onto refs/remotes/origin/main: conflict in "ü\n$(x) y"`},
+		"ignored":             {func(c gitter) { c.write(".git/info/exclude", "z\n"); c.write("z", "") }, "rebase main onto refs/remotes/origin/main: it would overwrite z, which git does not track here"},
+		"ignored, own commit": {func(c gitter) { c.add("d", "d"); c.write(".git/info/exclude", "z\n"); c.write("z/y", "") }, "rebase main onto refs/remotes/origin/main: it would overwrite z/y, which git does not track here"},
+		"ignored, above":      {func(c gitter) { c.write(".git/info/exclude", "y\n"); c.write("y", "") }, "rebase main onto refs/remotes/origin/main: it would overwrite y, which git does not track here"},
+		"odd name":            {func(c gitter) { c.add("ü\n$(x) y", "mine\n") }, `rebase main onto refs/remotes/origin/main: conflict in "ü\n$(x) y"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			origin, clone := pair(t)
 			origin.add("a", "theirs\n")
 			origin.add("ü\n$(x) y", "theirs\n")
-			clone.write("z", "another's stash")
-			clone.git("add", "z")
+			origin.add("y/x", "theirs\n")
+			origin.add("z", "theirs\n")
+			clone.write("s", "another's stash")
+			clone.git("add", "s")
 			clone.git("stash")
 			test.do(clone)
 			before := clone.world()
@@ -294,7 +315,7 @@ func TestSyncConflicts(t *testing.T) {
 			}
 			must.Equal(t, "error", conflict.Error(), test.want)
 			clone.mustBeTidy()
-			after := strings.ReplaceAll(clone.world(), ", behind 2]", "]")
+			after := strings.ReplaceAll(clone.world(), ", behind 4]", "]")
 			must.Equal(t, "the tree is not what it was", strip(after), strip(before))
 		})
 	}

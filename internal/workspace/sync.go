@@ -20,20 +20,23 @@ type Synced struct {
 	Idle     string // why there was nothing to sync; empty: it was synced
 }
 
-// ConflictError is a rebase that cannot be done without a person. The work tree is as
+// ConflictError is an update that cannot be done without a person. The work tree is as
 // it was before.
 type ConflictError struct {
 	Branch, Upstream string
 	Files            []string
 	Uncommitted      bool // it is the changes that nobody committed which conflict
+	Untracked        bool // it is files that git does not track, ignored ones too, which would be overwritten
 }
 
 func (e *ConflictError) Error() string {
-	what := e.Branch
-	if e.Uncommitted {
-		what = "uncommitted changes on " + e.Branch
+	switch {
+	case e.Untracked:
+		return fmt.Sprintf("rebase %s onto %s: it would overwrite %s, which git does not track here", e.Branch, e.Upstream, list(e.Files))
+	case e.Uncommitted:
+		return fmt.Sprintf("rebase uncommitted changes on %s onto %s: conflict in %s", e.Branch, e.Upstream, list(e.Files))
 	}
-	return fmt.Sprintf("rebase %s onto %s: conflict in %s", what, e.Upstream, list(e.Files))
+	return fmt.Sprintf("rebase %s onto %s: conflict in %s", e.Branch, e.Upstream, list(e.Files))
 }
 
 // list is the names, as many as a person reads.
@@ -53,7 +56,8 @@ func list(names []string) string {
 }
 
 // Sync brings the branch that is checked out onto its upstream: a fetch to the ref that
-// follows it, then a rebase, around which uncommitted changes are put aside. A step that meets
+// follows it, then a rebase as `git pull --rebase=merges --autostash` makes it: merges stay, a commit
+// that upstream dropped goes, uncommitted changes are put aside meanwhile. A step that meets
 // a momentary obstacle is tried again. After an error the work tree is what it was: commits,
 // uncommitted changes and what was staged of them. A conflict is a [*ConflictError].
 //
@@ -98,11 +102,11 @@ func (t *turn) sync(ctx context.Context) (Synced, error) {
 	if err != nil {
 		return s, err
 	}
-	return s, insist(ctx, func() error { return t.bring(ctx, s, onto) })
+	return s, insist(ctx, func() error { return t.pull(ctx, s, onto) })
 }
 
-// bring moves the branch onto a commit, once.
-func (t *turn) bring(ctx context.Context, s Synced, onto string) error {
+// pull moves the branch onto a commit, once.
+func (t *turn) pull(ctx context.Context, s Synced, onto string) error {
 	if err := unfinished(t.layout); err != nil {
 		return err
 	}
@@ -111,13 +115,45 @@ func (t *turn) bring(ctx context.Context, s Synced, onto string) error {
 		return err
 	}
 	if !born {
-		_, err := t.run(ctx, "merge", "--quiet", "--ff-only", onto)
+		_, err := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", onto)
 		return err
 	}
 	if _, there, err := t.asks(ctx, "merge-base", "--is-ancestor", onto, from); err != nil || there {
 		return err // not even a refresh of the index in a tree that others work in
 	}
+	if err := t.untracked(ctx, s, from, onto); err != nil {
+		return err
+	}
 	return t.rebase(ctx, s, from, onto)
+}
+
+// untracked is an error if an update would overwrite files that git does not track here. A rebase
+// spares those only that git does not ignore.
+func (t *turn) untracked(ctx context.Context, s Synced, from, onto string) error {
+	added, err := t.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=A", "-z", from, onto)...)
+	if err != nil {
+		return err
+	}
+	var there []string
+	for _, file := range added {
+		if exists(filepath.Join(t.top, file)) {
+			there = append(there, file)
+		}
+		for above := filepath.Dir(file); above != "."; above = filepath.Dir(above) {
+			if info, err := os.Lstat(filepath.Join(t.top, above)); err == nil && !info.IsDir() {
+				there = append(there, above)
+			}
+		}
+	}
+	if len(there) == 0 {
+		return nil
+	}
+	files, err := t.names(ctx, append([]string{"ls-files", "--others", "-z", "--"}, literal(there)...)...)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	return fleet.WithHint(&ConflictError{Branch: s.Branch, Upstream: s.Upstream, Files: files, Untracked: true},
+		"move them out of "+fleet.ShellWord(t.top))
 }
 
 // fetch finds what the branch follows and brings the ref of that up to date.
@@ -209,7 +245,7 @@ func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
 	if err := t.write(n); err != nil {
 		return err
 	}
-	_, failed := t.run(ctx, "rebase", "--quiet", "--autostash", onto)
+	_, failed := t.run(ctx, "rebase", "--quiet", "--rebase-merges", "--autostash", "--fork-point", "--onto", onto, s.Upstream)
 	ctx, cancel := tidying(ctx)
 	defer cancel()
 	conflicts, err := t.unmerged(ctx)
@@ -236,7 +272,7 @@ func (t *turn) rebase(ctx context.Context, s Synced, from, onto string) error {
 		return err
 	}
 	if len(conflicts) > 0 {
-		return fleet.WithHint(conflict, fmt.Sprintf("git -C %s rebase --autostash %s", t.top, s.Upstream))
+		return fleet.WithHint(conflict, fmt.Sprintf("git -C %s rebase --rebase-merges --autostash %s", fleet.ShellWord(t.top), s.Upstream))
 	}
 	return failed
 }
