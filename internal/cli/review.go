@@ -36,7 +36,10 @@ with others; an item that conflicts with the target later.
 
 The target is [review] target, or the branch that the workspace has checked out. Work that was
 merged, rebased, squashed or cherry-picked is recognized by its commits or by what they
-change, and work that was reverted is listed again. The list is read from git at each call.`,
+change, and work that was reverted is listed again. The list is read from git at each call.
+
+Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
+workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReview(cmd.Context(), all) },
 	}
@@ -123,7 +126,7 @@ const maxDiff = 16 << 20
 // reviewDiff prints what a session changed. The text is the session's: none of it may act on a
 // terminal, and no program that the repository names may run.
 func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) error {
-	text, cut, err := a.places(c).Since(ctx, cmp.Or(i.From, t.Tip), i.Tip, maxDiff)
+	text, cut, err := a.places(c).Since(ctx, t.Tip, i.Tip, maxDiff)
 	if err != nil {
 		return err
 	}
@@ -177,15 +180,17 @@ func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.T
 
 func (a *app) runReview(ctx context.Context, all bool) error {
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
+		tasks := e.TasksInReview(ctx, items)
 		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
-		if a.asObject(wire.NewReview(t, items, a.Now())) {
+		if a.asObject(wire.NewReview(t, items, tasks, a.Now())) {
 			return nil
 		}
-		if len(items) > 0 {
+		rows := append(plain.Each(items, a.reviewRow), plain.Each(tasks, taskRow)...)
+		if len(rows) > 0 {
 			titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
-			a.table(append([][]string{titles}, plain.Each(items, a.reviewRow)...))
+			a.table(append([][]string{titles}, rows...))
 		}
 		elsewhere, err := e.ReviewElsewhere(ctx)
 		ahead, unasked := a.places(e.Config).Unpushed(ctx, e.Config.Review.Target)
@@ -195,7 +200,7 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 		switch {
 		case len(elsewhere) > 0:
 			fmt.Fprintln(a.Stderr, "stint: in review on other hosts: "+strings.Join(elsewhere, ", "))
-		case len(items) == 0:
+		case len(rows) == 0:
 			fmt.Fprintln(a.Stderr, "stint: nothing waits for review")
 		}
 		return err
@@ -211,4 +216,9 @@ func (a *app) reviewRow(i review.Item) []string {
 		string(i.Run), screen.Dash(string(i.Session.Category)), screen.Dash(string(i.Session.Task)), grade, plain.Span(a.Now().Sub(i.Since)),
 		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.State), screen.Dash(i.Why),
 	}
+}
+
+// taskRow is a task in review whose work is on no branch.
+func taskRow(t fleet.Task) []string {
+	return []string{"-", string(t.Category), string(t.ID), "-", "-", "-", "-", string(t.State), "no branch: stint task done " + fleet.ShellWord(string(t.ID))}
 }

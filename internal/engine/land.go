@@ -87,10 +87,6 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 		out.Reason = fmt.Sprintf("run %s goes on with it", i.AtWork)
 		return nil
 	}
-	if i.Shared && (i.Landing == review.Waiting || i.Landing == review.Reverted) {
-		out.Reason = notOwn(i)
-		return nil
-	}
 	if i.Landing == review.Reverted {
 		out.Reason = fmt.Sprintf("it was reverted; to have it again: git revert %s", i.By)
 		return nil
@@ -115,11 +111,6 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 		out.Left = err.Error()
 	}
 	return nil
-}
-
-// notOwn says why work on a branch that others commit to, too, is no session's to bring in.
-func notOwn(i review.Item) string {
-	return fmt.Sprintf("branch %s is not its own: others commit there, too; bring in all of it: git merge %s", i.Name, fleet.ShellWord(i.Name))
 }
 
 func landing(target review.Target, i review.Item) fleet.Landing {
@@ -194,7 +185,7 @@ func (e *Engine) landed(ctx context.Context, l fleet.Landing, i review.Item, out
 		}
 		return t.State // a session that left it open wants another to go on
 	})
-	if err != nil || i.Shared { // the branch is not its own
+	if err != nil {
 		return err
 	}
 	kept, err := e.Trunk.Drop(ctx, l)

@@ -21,8 +21,6 @@ type Branch struct {
 	Tip     string
 	Dir     string  // in which it is checked out; empty: nowhere
 	Apart   bool    // that is not the run's own folder: a person works there
-	Shared  bool    // it is not the run's own: others commit there, too
-	From    string  // the commit before the run's own, on a shared one; empty: there is none
 	Landing Landing // of all of its commits
 	By      string  // the target's commit that decided it; empty: none
 	Since   time.Time

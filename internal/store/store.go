@@ -456,7 +456,6 @@ type RunQuery struct {
 	Host     string // the identity of the machine
 	Fire     fleet.FireID
 	Ended    bool // only those that have
-	Shared   bool // only those with commits and no branch of their own
 	Limit    int
 }
 

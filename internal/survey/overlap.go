@@ -63,7 +63,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		if i.Open() && i.Apart {
 			people[task] = i.Dir
 		}
-		if i.Open() && !i.Shared { // where the workspace has it, sessions begin with it
+		if i.Open() {
 			work = append(work, review.Work{Run: i.Run, Task: task, Reach: review.Reach{Files: i.Files}})
 		}
 	}

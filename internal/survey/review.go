@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -19,9 +18,6 @@ type Work interface {
 	// Pending are the branches of the fleet's runs, and how the target has them; an empty
 	// target is what the workspace has checked out. made looks up the commits of runs on record.
 	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
-	// Shared are the runs without a branch of their own whose commits are on one that is not the
-	// target, and how the target has them.
-	Shared(ctx context.Context, t review.Target, runs []review.Watched) ([]review.Branch, error)
 	// Clashes reports which pairs of commits conflict with each other.
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
@@ -32,9 +28,6 @@ type Work interface {
 	// it left the target.
 	Changed(ctx context.Context, run fleet.RunID) ([]string, error)
 }
-
-// mostShared bounds how many of the latest runs in the workspace itself are looked at.
-const mostShared = 500
 
 // Review lists the work of sessions that is on other branches than the target, the item first that
 // is best looked at next. It is read from git at each look, and what exists there is listed, also
@@ -71,11 +64,7 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	if err != nil {
 		return t, nil, err
 	}
-	shared, err := f.shared(ctx, t, sessions, decisions)
-	if err != nil {
-		return t, nil, err
-	}
-	for _, b := range append(list, shared...) {
+	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
 			b.Since = waitsSince(b, r, f.Now())
 			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
@@ -102,28 +91,6 @@ func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
 	return since
 }
 
-// shared is the work of sessions in the workspace itself, on branches that the target lacks.
-func (f *Fleet) shared(ctx context.Context, t review.Target, sessions map[fleet.RunID]fleet.Run, decisions map[fleet.RunID]fleet.Review) (list []review.Branch, err error) {
-	if f.Store == nil || t.Tip == "" {
-		return nil, nil
-	}
-	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Shared: true, Ended: true, Limit: mostShared})
-	if err != nil || len(runs) == 0 {
-		return nil, err
-	}
-	var watched []review.Watched
-	for _, r := range runs {
-		sessions[r.ID], watched = r, append(watched, review.Watched{Run: r.ID, Commits: r.Commits})
-	}
-	if list, err = f.Work.Shared(ctx, t, watched); err != nil || len(list) == 0 {
-		return nil, err
-	}
-	ids := plain.Each(list, func(b review.Branch) fleet.RunID { return b.Run })
-	decided, err := f.Store.Reviews(ctx, ids...)
-	maps.Copy(decisions, decided)
-	return list, err
-}
-
 // noteContinued notes with which items sessions go on now.
 func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 	if f.Store == nil || len(items) == 0 {
@@ -141,6 +108,18 @@ func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 		}
 	}
 	return err
+}
+
+// TasksInReview are the tasks that are ready for review with no item that is open: their sessions worked in the
+// workspace itself, or a person has merged the work. Tasks that cannot be listed are reported elsewhere.
+func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) []fleet.Task {
+	if f.Tasks == nil {
+		return nil
+	}
+	tasks, _, _ := f.Tasks.List(ctx)
+	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
+		return t.State != fleet.StateReview || slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task == t.ID })
+	})
 }
 
 // findClashes finds which items conflict with each other.

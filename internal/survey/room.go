@@ -53,7 +53,7 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 	w.Known = t.Tip != ""
 	w.Items = slices.DeleteFunc(items, func(i review.Item) bool {
 		c, known := f.Config.Categories[i.Session.Category]
-		return i.Shared || known && !c.Review // the place is for a branch of its own
+		return known && !c.Review // the place is for a branch of its own
 	})
 	return w, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"stint/internal/fleet"
 	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/review"
@@ -16,6 +17,7 @@ type reviewBody struct {
 	Target string
 	Items  []review.Item // the first of them, in the order in which they are best looked at
 	More   int
+	Tasks  []fleet.Task // in review with no item
 }
 
 // mostItems is how many items a page lists: more than anybody looks through in a day.
@@ -33,10 +35,11 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
 			return view{}, err
 		}
 	}
+	tasks := e.TasksInReview(r.Context(), items)
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 	shown := items[:min(len(items), mostItems)]
-	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown)}
-	v.Object = wire.NewReview(target, items, e.Now())
+	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown), tasks}
+	v.Object = wire.NewReview(target, items, tasks, e.Now())
 	return v, nil
 }
 
@@ -60,5 +63,7 @@ func (b *reviewBody) html(f frame) h.HTML {
 			{"Why", "text.more", func(i item) any { return orDash(i.Why != "", bdi(i.Why)) }},
 		}}.or(b.Items, "Nothing waits for review."),
 		h.If(b.More > 0, h.El("p", more, code("stint review"))),
+		h.If(len(b.Tasks) > 0, h.El("p", "Tasks in review whose work is on no branch; ", code("stint task done TASK"), " accepts one: ",
+			h.Each(b.Tasks, func(t fleet.Task) h.HTML { return h.Join(task(t.ID), " ") }))),
 	)
 }

@@ -16,6 +16,8 @@ type Review struct {
 	Target string       `json:"target"` // the branch that the work is to get into
 	Tip    string       `json:"tip"`
 	Items  []ReviewItem `json:"items"` // in the order in which they are best looked at
+
+	Tasks []fleet.TaskID `json:"tasks"` // in review without an item: their work is in the workspace
 }
 
 // ReviewItem is the work of one session that is on another branch than the target.
@@ -26,7 +28,6 @@ type ReviewItem struct {
 	Agent     *string         `json:"agent"`
 	Grade     *float64        `json:"grade"`
 	Branch    string          `json:"branch"`
-	Shared    bool            `json:"shared"`   // the branch is not the run's own
 	Dir       *string         `json:"dir"`      // in which it is checked out
 	State     review.State    `json:"state"`    // waiting, checked out, published, reverted, merged, merged with changes, rejected or superseded
 	Landing   review.Landing  `json:"landing"`  // of the commits in the target: waiting, merged, copied, covered or reverted
@@ -100,14 +101,17 @@ type ReviewCheck struct {
 }
 
 // NewReview is a list of work as JSON.
-func NewReview(t review.Target, items []review.Item, at time.Time) Review {
-	return Review{Schema: "stint/review@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Items: each(items, newReviewItem)}
+func NewReview(t review.Target, items []review.Item, tasks []fleet.Task, at time.Time) Review {
+	return Review{
+		Schema: "stint/review@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Items: each(items, newReviewItem),
+		Tasks: each(tasks, func(t fleet.Task) fleet.TaskID { return t.ID }),
+	}
 }
 
 func newReviewItem(i review.Item) ReviewItem {
 	w := ReviewItem{
 		Run: i.Run, Category: some(i.Session.Category), Task: some(i.Session.Task), Agent: some(i.Session.Agent), Grade: i.Session.Verdict.Grade,
-		Branch: i.Name, Shared: i.Shared, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
+		Branch: i.Name, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
 		Commits: listed(i.Commits), Landed: i.Others, Files: listed(i.Files), Tests: i.Tests, Lines: i.Lines,
 		Conflicts: listed(i.Conflicts), Shares: i.Shares, Why: i.Why,
 		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD,

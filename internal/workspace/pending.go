@@ -122,7 +122,6 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 type pending struct {
 	git
 	target  string
-	starts  map[string]string   // by tip: the commit before a run's own, on a branch that it shares
 	own     map[string]commit   // that the target does not have
 	bases   map[string]string   // by tip: where a branch left the target
 	ranges  map[string]patch    // by tip: of all of a branch's commits together
@@ -212,10 +211,6 @@ func names(files []string) string { return strings.Join(files, "\x00") }
 // parent of its oldest commit; git is asked for others.
 func (p *pending) findBases(ctx context.Context, tips []string) error {
 	for _, tip := range tips {
-		if start, shared := p.starts[tip]; shared {
-			p.bases[tip] = start
-			continue
-		}
 		at := tip
 		for c, ours := p.own[at]; ours && len(c.parents) == 1; c, ours = p.own[at] {
 			at = c.parents[0]
@@ -359,10 +354,9 @@ func (p *pending) since(base string) []review.Commit {
 	return p.history
 }
 
-// ownCommits are those of a branch that the target does not have, oldest first; on one that is
-// shared, from the run's first on.
+// ownCommits are those of a branch that the target does not have, oldest first.
 func (p *pending) ownCommits(tip string) (ids []string) {
-	seen, next := map[string]bool{p.starts[tip]: true}, []string{tip}
+	seen, next := map[string]bool{}, []string{tip}
 	for len(next) > 0 {
 		id := next[len(next)-1]
 		next = next[:len(next)-1]

@@ -104,7 +104,6 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	w.add(q.Host != "", "host = ?", q.Host)
 	w.add(q.Fire != 0, "fire = ?", q.Fire)
 	w.add(q.Ended, "ended_at is not null")
-	w.add(q.Shared, "commits <> '[]' and branch = ''")
 	return w.latest("id desc", q.Limit)
 }
 

@@ -72,7 +72,7 @@ func TestCommonSQL(t *testing.T) {
 		},
 		"LastRuns": func() {
 			_, _ = r.LastRuns(ctx, store.RunQuery{
-				IDs: []fleet.RunID{"0r1", "0r2"}, Before: "0r3", Category: "c", Task: "t", Outcome: fleet.Failed, Agent: "a", Host: "h", Fire: 1, Ended: true, Shared: true, Limit: 1,
+				IDs: []fleet.RunID{"0r1", "0r2"}, Before: "0r3", Category: "c", Task: "t", Outcome: fleet.Failed, Agent: "a", Host: "h", Fire: 1, Ended: true, Limit: 1,
 			})
 			_, _ = r.LastRuns(ctx, store.RunQuery{Limit: 1})
 		},

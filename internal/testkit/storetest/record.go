@@ -190,7 +190,6 @@ func (contract) RunQuery(t *testing.T, b bundle) {
 			Fire:     rapid.SampledFrom([]fleet.FireID{0, 0, fires[0], 99}).Draw(rt, "fire"),
 			Agent:    rapid.SampledFrom([]string{"", "", "claude", "gptme"}).Draw(rt, "agent asked"),
 			Ended:    rapid.Bool().Draw(rt, "only ended"),
-			Shared:   rapid.Bool().Draw(rt, "only with commits and no branch"),
 			Limit:    rapid.SampledFrom([]int{0, 1, 3, 1000}).Draw(rt, "limit"),
 		}
 		if some := rapid.SampledFrom(all).Draw(rt, "run"); rapid.Bool().Draw(rt, "before it") {
@@ -215,8 +214,7 @@ func asked(runs []fleet.Run, q store.RunQuery) (list []fleet.Run) {
 	for _, r := range runs {
 		if (len(q.IDs) == 0 || slices.Contains(q.IDs, r.ID)) && strings.HasPrefix(string(r.ID), string(q.Prefix)) && (q.Before == "" || r.ID < q.Before) && (q.Category == "" || r.Category == q.Category) &&
 			(q.Task == "" || r.Task == q.Task) && (q.Outcome == "" || r.Verdict.Outcome == q.Outcome) &&
-			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) &&
-			(!q.Shared || r.Branch == "" && len(r.Commits) > 0) {
+			(q.Agent == "" || r.Agent == q.Agent) && (q.Fire == 0 || r.Fire == q.Fire) && (!q.Ended || !r.EndedAt.IsZero()) {
 			list = append(list, r)
 		}
 	}
