@@ -52,7 +52,8 @@ func scriptCondition(name string) (bool, error) {
 // setupScript gives every script a home, a fleet name and a git identity of its
 // own. In files named *.toml, @WORK@, @FLEET@ and @BIN@ stand for the script's
 // folder, its fleet's name, and the folder of stint and fakeagent. The name has no sixteen letters or digits in a row,
-// which would read as the id of a run.
+// which would read as the id of a run. A stint.toml that names no fleet begins with that name, and with the state folder
+// "state".
 func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, ".home")
 	name := fmt.Sprintf("s%d_%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
@@ -100,6 +101,9 @@ func fillIn(dir string, fill *strings.Replacer) error {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
+		}
+		if path == filepath.Join(dir, "stint.toml") && !strings.HasPrefix(string(text), "fleet = ") {
+			text = append([]byte("fleet = \"@FLEET@\"\nstate = \"@WORK@/state\"\n"), text...)
 		}
 		return os.WriteFile(path, []byte(fill.Replace(string(text))), 0o600)
 	})

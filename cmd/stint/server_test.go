@@ -112,7 +112,7 @@ func TestScriptOnServer(t *testing.T) {
 	for _, name := range []string{
 		"audit", "backoff", "claim", "claim_session", "door", "fanout_exec",
 		"fanout_safety_net", "fanout_slots", "grade_claim", "lessons_reach", "pause_status", "review_feedback", "review_land", "review_overlap",
-		"run_busy", "run_claims_released", "run_deaf", "run_lost_expired", "run_quota", "run_unit", "serve_pages", "status_limits",
+		"run_busy", "run_deaf", "run_ends", "run_lost_expired", "run_unit", "serve_pages", "status_limits",
 		"task_leaves_clone", "why_limits",
 	} {
 		files = append(files, filepath.Join("../../testdata/script", name+".txtar"))

@@ -20,6 +20,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/replay"
 	"stint/internal/selector"
+	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
 )
@@ -88,8 +89,9 @@ func (s *soak) checkArms() {
 	must.Do(s, err)
 	runs, err := db.RunsSince(ctx, time.Unix(0, 0))
 	must.Do(s, err)
-	fires, err := db.FiresSince(ctx, time.Unix(0, 0))
+	fires, err := db.LastFires(ctx, store.FireQuery{Limit: 1 << 20})
 	must.Do(s, err)
+	slices.Reverse(fires) // oldest first
 	want := recount(s, settings, fires, runs)
 	for category, arm := range snapshot.Arms {
 		got := arm.Arm

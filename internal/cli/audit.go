@@ -13,11 +13,12 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/report"
+	"stint/internal/store"
 	"stint/internal/wire"
 )
 
 func newAudit(a *app) *cobra.Command {
-	since := time.Unix(0, 0) // all of the record
+	span := store.Span{From: time.Unix(0, 0)} // all of the record
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the record for lanes held twice; sum up shares and denials",
@@ -28,7 +29,7 @@ the sessions against its entitlement: far less is an alarm, whoever ranked. A la
 own host's word: a host slept, or its supervisor was stopped. It is status 1, too, if others
 had its lane or its task by then.
 
-Without --since it also works out anew, from all runs and fires on record, what is believed of
+Without --since and --until it also works out anew, from all runs and fires on record, what is believed of
 each category, its account, the budgets of days and the epochs of claims. Nobody but stint
 writes these figures: one that does not add up was changed by another hand, or the store is
 damaged, and it is status 1.
@@ -40,26 +41,30 @@ SHARE is its target part of all sessions when every category can start; the shar
 categories that fires may not start is divided among the others.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runAudit(cmd.Context(), since)
+			return a.runAudit(cmd.Context(), span)
 		},
 	}
-	cmd.Flags().Var(pastFlag(&since, a.Now), "since",
+	cmd.Flags().Var(pastFlag(&span.From, a.Now), "since",
 		"begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")
+	cmd.Flags().Var(pastFlag(&span.To, a.Now), "until", "end before this `TIME` (default: now)")
 	return cmd
 }
 
-func (a *app) runAudit(ctx context.Context, since time.Time) error {
+func (a *app) runAudit(ctx context.Context, span store.Span) error {
+	if span.Over(span.From) {
+		return usage(errors.New("--until: want a time after --since"))
+	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		r, err := e.Audit(ctx, since)
+		r, err := e.Audit(ctx, span)
 		if err != nil {
 			return err
 		}
-		if since.Unix() == 0 {
+		if span.From.Unix() == 0 && span.To.IsZero() {
 			if r.Off, err = e.Discrepancies(ctx); err != nil {
 				return err
 			}
 		}
-		if err := a.noteEdge(ctx, e, since); err != nil {
+		if err := a.noteEdge(ctx, e, span.From); err != nil {
 			return err
 		}
 		a.printAudit(r)

@@ -262,7 +262,7 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []doctor.Leftover, e
 
 // countSessions counts the sessions and the grades of each category.
 func (s *inspection) countSessions(ctx context.Context, e *inspect.Explainer, status inspect.Status) error {
-	past, err := e.Audit(ctx, s.Now.Add(-lookBack))
+	past, err := e.Audit(ctx, store.Span{From: s.Now.Add(-lookBack)})
 	if err != nil {
 		return fmt.Errorf("look back: %w", err)
 	}

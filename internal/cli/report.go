@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/report"
 	"stint/internal/screen"
+	"stint/internal/store"
 	"stint/internal/wire"
 )
 
@@ -22,7 +24,7 @@ import (
 const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
-	since     time.Time
+	span      store.Span
 	by        []report.Key
 	csv, html bool
 	output    string
@@ -77,7 +79,8 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 		},
 	}
 	flags := cmd.Flags()
-	flags.Var(pastFlag(&o.since, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default 7d)")
+	flags.Var(pastFlag(&o.span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")
+	flags.Var(pastFlag(&o.span.To, a.Now), "until", "end before this `TIME` (default: now)")
 	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `HOST`, see stint host list")
@@ -97,11 +100,14 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if o.host != "" && len(o.by) == 0 {
 		return usage(errors.New("--host: only with --by, as what categories are entitled to is the fleet's"))
 	}
-	if o.since.IsZero() {
-		o.since = a.Now().Add(-usualReport)
+	if o.span.From.IsZero() {
+		o.span.From = cmp.Or(o.span.To, a.Now()).Add(-usualReport)
+	}
+	if o.span.Over(o.span.From) {
+		return usage(errors.New("--until: want a time after --since"))
 	}
 	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		if err := a.noteEdge(ctx, e, o.since); err != nil {
+		if err := a.noteEdge(ctx, e, o.span.From); err != nil {
 			return err
 		}
 		text, err := a.reportText(ctx, e, o)
@@ -123,7 +129,7 @@ func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOpti
 		if err != nil {
 			return nil, err
 		}
-		p, err := e.Spending(ctx, o.since, o.by, host)
+		p, err := e.Spending(ctx, o.span, o.by, host)
 		switch {
 		case err != nil:
 			return nil, err
@@ -132,7 +138,7 @@ func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOpti
 		}
 		return a.shown(o, wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) }), nil
 	}
-	r, err := e.Report(ctx, o.since)
+	r, err := e.Report(ctx, o.span)
 	switch {
 	case err != nil:
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/inspect"
+	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
 
@@ -31,7 +32,7 @@ func TestReportOfAnyAge(t *testing.T) {
 			}
 			must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 		}
-		r := must.Get(b.explain().Report(t.Context(), time.Unix(0, 0)))(t)
+		r := must.Get(b.explain().Report(t.Context(), store.Span{From: time.Unix(0, 0)}))(t)
 		if r.All.Runs != 3 || r.All.Graded != 3 || r.Audit.TotalAcquisitions != 3 {
 			t.Errorf("%v: got %d runs, %d grades, %d lanes, want 3 each", age, r.All.Runs, r.All.Graded, r.Audit.TotalAcquisitions)
 		}
@@ -51,8 +52,12 @@ func TestReportOfAnyAge(t *testing.T) {
 		if runs != 3 {
 			t.Errorf("%v: got %d runs in steps, want 3", age, runs)
 		}
-		if half, err := b.explain().Report(t.Context(), b.clock().Add(-age/4)); err != nil || half.All.Runs != 1 {
+		if half, err := b.explain().Report(t.Context(), store.Span{From: b.clock().Add(-age / 4)}); err != nil || half.All.Runs != 1 {
 			t.Errorf("%v: got %d runs of the last quarter (%v), want 1", age, half.All.Runs, err)
+		}
+		past := store.Span{From: first.Add(-time.Second), To: b.clock()}
+		if half, err := b.explain().Report(t.Context(), past); err != nil || half.All.Runs != 2 || half.Audit.TotalAcquisitions != 2 || !half.To.Equal(past.To) {
+			t.Errorf("%v: got %d runs and %d lanes to %v (%v), want 2 before the last", age, half.All.Runs, half.Audit.TotalAcquisitions, half.To, err)
 		}
 	}
 }
@@ -62,7 +67,7 @@ func TestReportWithoutAStore(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, threeCategories)
 	b.Store = nil
-	r, err := b.explain().Report(t.Context(), time.Unix(0, 0))
+	r, err := b.explain().Report(t.Context(), store.Span{From: time.Unix(0, 0)})
 	if err != nil || r.All.Runs != 0 || len(r.Categories) != 3 || len(r.Findings) != 0 {
 		t.Errorf("got %+v (%v), want three categories and nothing else", r, err)
 	}
@@ -83,7 +88,7 @@ func TestReportAgreesWithTheRanking(t *testing.T) {
 		}
 		b.later(time.Minute)
 	}
-	r := must.Get(b.explain().Report(t.Context(), time.Unix(0, 0)))(t)
+	r := must.Get(b.explain().Report(t.Context(), store.Span{From: time.Unix(0, 0)}))(t)
 	s := must.Get(b.explain().Select(t.Context(), inspect.SelectOptions{}))(t)
 	explain := s.Payload().Explain
 	entitled := 0.0

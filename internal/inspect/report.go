@@ -21,13 +21,13 @@ const (
 	mostDrawn = 1500
 )
 
-// Report says what the fleet did since a time, or since its first run where that is the
-// beginning of all time.
-func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report, error) {
+// Report says what the fleet did in a span, or from its first run on where that is from the
+// beginning of all time. Beliefs and tasks are those of now.
+func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report, error) {
 	o := report.Options{
-		From: since, To: e.Now(), Settings: e.Config.Selector.Settings(), Beliefs: map[fleet.Category]bandit.Beta{},
+		From: span.From, To: e.end(span), Settings: e.Config.Selector.Settings(), Beliefs: map[fleet.Category]bandit.Beta{},
 	}
-	r, err := e.pastOf(ctx, &o)
+	r, err := e.pastOf(ctx, span, &o)
 	if err != nil || e.Store == nil {
 		return report.New(r, o), err
 	}
@@ -38,7 +38,11 @@ func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report,
 	for _, b := range e.beliefs(s) {
 		o.Beliefs[b.Category] = b.Beta
 	}
-	if o.Runs, err = e.Store.LastRuns(ctx, store.RunQuery{Limit: mostDrawn}); err != nil {
+	drawn := store.RunQuery{Limit: mostDrawn}
+	if !span.To.IsZero() {
+		drawn.Before = fleet.NewRunID(span.To, 0)
+	}
+	if o.Runs, err = e.Store.LastRuns(ctx, drawn); err != nil {
 		return report.Report{}, err
 	}
 	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
@@ -47,7 +51,7 @@ func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report,
 		return report.Report{}, err
 	}
 	o.Tasks = v.Tasks
-	fires, err := e.Store.LastFires(ctx, store.FireQuery{Brief: true, Limit: mostDrawn})
+	fires, err := e.Store.LastFires(ctx, store.FireQuery{Until: span.To, Brief: true, Limit: mostDrawn})
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -57,13 +61,13 @@ func (e *Explainer) Report(ctx context.Context, since time.Time) (report.Report,
 
 // pastOf reads the record that the options ask for and sets their step, and their beginning
 // where they ask for all.
-func (e *Explainer) pastOf(ctx context.Context, o *report.Options) (report.Record, error) {
+func (e *Explainer) pastOf(ctx context.Context, s store.Span, o *report.Options) (report.Record, error) {
 	const day = 24 * time.Hour
 	if o.From.Unix() > 0 {
 		o.Step = steps(o.To.Sub(o.From))
-		return e.past(ctx, o.From, o.Step)
+		return e.past(ctx, s, o.Step)
 	}
-	r, err := e.past(ctx, o.From, day)
+	r, err := e.past(ctx, s, day)
 	if err != nil {
 		return r, err
 	}
@@ -72,8 +76,8 @@ func (e *Explainer) pastOf(ctx context.Context, o *report.Options) (report.Recor
 		o.From = r.Tallies[0].From
 	}
 	if age := o.To.Sub(o.From); age < reportSteps*day {
-		o.Step = steps(age)
-		return e.past(ctx, o.From, o.Step)
+		o.Step, s.From = steps(age), o.From
+		return e.past(ctx, s, o.Step)
 	}
 	// A record that is old may be large: it is not counted twice.
 	days := 1 + int(o.To.Sub(o.From)/(reportSteps*day))
@@ -85,23 +89,31 @@ func (e *Explainer) pastOf(ctx context.Context, o *report.Options) (report.Recor
 	return r, nil
 }
 
+// end is when a span that is looked back at ends.
+func (e *Explainer) end(s store.Span) time.Time {
+	if s.To.IsZero() {
+		return e.Now()
+	}
+	return s.To
+}
+
 // steps divides a span of time, to the second.
 func steps(span time.Duration) time.Duration {
 	return max(time.Minute, span/reportSteps).Truncate(time.Second)
 }
 
-// Spending says what the runs since a time used, split by some keys: those of one machine, by its identity,
+// Spending says what the runs of a span used, split by some keys: those of one machine, by its identity,
 // or all. By day, the first day is a whole one.
-func (e *Explainer) Spending(ctx context.Context, since time.Time, by []report.Key, host string) (report.Spending, error) {
+func (e *Explainer) Spending(ctx context.Context, s store.Span, by []report.Key, host string) (report.Spending, error) {
 	const day = 24 * time.Hour
 	step := time.Duration(0)
 	if slices.Contains(by, report.ByDay) {
-		since, step = since.UTC().Truncate(day), day
+		s.From, step = s.From.UTC().Truncate(day), day
 	}
 	var tallies []fleet.Tally
 	if e.Store != nil {
 		var err error
-		if tallies, err = e.Store.Tallies(ctx, since, step); err != nil {
+		if tallies, err = e.Store.Tallies(ctx, s, step); err != nil {
 			return report.Spending{}, err
 		}
 		hosts, _, err := e.Store.Hosts(ctx)
@@ -115,5 +127,5 @@ func (e *Explainer) Spending(ctx context.Context, since time.Time, by []report.K
 			}
 		}
 	}
-	return report.NewSpending(tallies, since, e.Now(), by), nil
+	return report.NewSpending(tallies, s.From, e.end(s), by), nil
 }

@@ -174,7 +174,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		s.Lanes = slices.DeleteFunc(s.Lanes, func(l LaneState) bool { return l.Run != nil && l.Run.Host != o.Host })
 		s.Hosts = slices.DeleteFunc(s.Hosts, func(h survey.HostState) bool { return h.ID != o.Host })
 	}
-	s.Day, err = e.Audit(ctx, s.At.Add(-24*time.Hour))
+	s.Day, err = e.Audit(ctx, store.Span{From: s.At.Add(-24 * time.Hour)})
 	return s, err
 }
 
@@ -350,10 +350,9 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 	return list
 }
 
-// Audit computes from the record how lanes, claims and categories were used since a
-// time.
-func (e *Explainer) Audit(ctx context.Context, since time.Time) (report.Audit, error) {
-	r, err := e.past(ctx, since, 0)
+// Audit computes from the record how lanes, claims and categories were used in a span.
+func (e *Explainer) Audit(ctx context.Context, s store.Span) (report.Audit, error) {
+	r, err := e.past(ctx, s, 0)
 	if err != nil {
 		return report.Audit{}, err
 	}
@@ -379,19 +378,21 @@ func (e *Explainer) Discrepancies(ctx context.Context) ([]fleet.Discrepancy, err
 	}), nil
 }
 
-// past reads what reports are computed from: the record since a time, with runs counted
+// past reads what reports are computed from: the record of a span, with runs counted
 // apart for each step of it; 0 is one step.
-func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duration) (r report.Record, err error) {
+func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration) (r report.Record, err error) {
 	r.Shares = e.shares()
 	if e.Store == nil {
 		return r, nil
 	}
-	if r.Holds, err = e.Store.LaneHolds(ctx, since); err != nil {
+	if r.Holds, err = e.Store.LaneHolds(ctx, s.From); err != nil {
 		return report.Record{}, err
 	}
-	if r.Overran, err = e.Store.Overran(ctx, since); err != nil {
+	r.Holds = slices.DeleteFunc(r.Holds, func(h fleet.LaneHold) bool { return s.Over(h.AcquiredAt) })
+	if r.Overran, err = e.Store.Overran(ctx, s.From); err != nil {
 		return report.Record{}, err
 	}
+	r.Overran = slices.DeleteFunc(r.Overran, func(o fleet.Run) bool { return s.Over(o.OverranTo) })
 	for _, run := range r.Overran { // of which there should be none
 		if run.Task == "" {
 			continue
@@ -402,22 +403,24 @@ func (e *Explainer) past(ctx context.Context, since time.Time, step time.Duratio
 		}
 		r.Rivals = append(r.Rivals, rivals...)
 	}
-	if r.Denials, err = e.Store.DeniedClaims(ctx, since); err != nil {
+	if r.Denials, err = e.Store.DeniedClaims(ctx, s.From); err != nil {
 		return report.Record{}, err
 	}
-	if r.Fallbacks, err = e.Store.Fallbacks(ctx, since); err != nil {
+	r.Denials = slices.DeleteFunc(r.Denials, func(d fleet.DeniedClaim) bool { return s.Over(d.At) })
+	if r.Fallbacks, err = e.Store.Fallbacks(ctx, s); err != nil {
 		return report.Record{}, err
 	}
-	if r.Entitled, err = e.Store.Entitled(ctx, since); err != nil {
+	if r.Entitled, err = e.Store.Entitled(ctx, s); err != nil {
 		return report.Record{}, err
 	}
-	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: since, Limit: mostDrawn}); err != nil {
+	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: s.From, Limit: mostDrawn}); err != nil {
 		return report.Record{}, err
 	}
-	if r.Tasks, err = e.Store.FailedTasks(ctx, since, fleet.FailuresToWait); err != nil {
+	r.GradeChanges = slices.DeleteFunc(r.GradeChanges, func(c fleet.GradeChange) bool { return s.Over(c.At) })
+	if r.Tasks, err = e.Store.FailedTasks(ctx, s, fleet.FailuresToWait); err != nil {
 		return report.Record{}, err
 	}
-	r.Tallies, err = e.Store.Tallies(ctx, since, step)
+	r.Tallies, err = e.Store.Tallies(ctx, s, step)
 	return r, err
 }
 

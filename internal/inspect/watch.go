@@ -35,7 +35,7 @@ func (e *Explainer) Counters(ctx context.Context) (c Counters, err error) {
 		if snapshot, err = e.Store.Snapshot(ctx); err != nil {
 			return Counters{}, err
 		}
-		if c.Day, err = e.Store.Tallies(ctx, c.Status.At.Add(-24*time.Hour), 0); err != nil {
+		if c.Day, err = e.Store.Tallies(ctx, store.Span{From: c.Status.At.Add(-24 * time.Hour)}, 0); err != nil {
 			return Counters{}, err
 		}
 	}

@@ -383,6 +383,12 @@ type Places interface {
 	ComeBack(ctx context.Context) (bool, error)
 }
 
+// Span is a part of the past: from a time on, and before another. Without an end it goes on for ever.
+type Span struct{ From, To time.Time }
+
+// Over reports whether the span is over at a time.
+func (s Span) Over(at time.Time) bool { return !s.To.IsZero() && !at.Before(s.To) }
+
 // Record answers what is asked of the past. It grows for years: frequent questions must not
 // cost more with its age.
 type Record interface {
@@ -393,14 +399,12 @@ type Record interface {
 	Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error)
 	// LastRuns reads the latest runs that a query asks for, newest first.
 	LastRuns(ctx context.Context, q RunQuery) ([]fleet.Run, error)
-	// FiresSince reads the fires since a time, oldest first.
-	FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error)
 	// LastFires reads the latest fires that a query asks for, newest first.
 	LastFires(ctx context.Context, q FireQuery) ([]fleet.Fire, error)
-	// Fallbacks counts the fires since a time for which the external selector failed.
-	Fallbacks(ctx context.Context, since time.Time) (int, error)
-	// Entitled sums up what the fires since a time entitled each category to.
-	Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error)
+	// Fallbacks counts the fires of a span for which the external selector failed.
+	Fallbacks(ctx context.Context, s Span) (int, error)
+	// Entitled sums up what the fires of a span entitled each category to.
+	Entitled(ctx context.Context, s Span) (map[fleet.Category]float64, error)
 	// GradeChanges reads the latest changes of grades that a query asks for, newest first.
 	GradeChanges(ctx context.Context, q ChangeQuery) ([]fleet.GradeChange, error)
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
@@ -410,13 +414,13 @@ type Record interface {
 	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
 	// LastDenials reads the latest denials that a query asks for, newest first.
 	LastDenials(ctx context.Context, q DenialQuery) ([]fleet.DeniedClaim, error)
-	// Tallies counts the runs created since a time, alike ones together. With a step they
-	// are counted apart for each such span of time from since on; 0 is one span. The order
-	// is that of the spans, then of machines, then of categories.
-	Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error)
-	// FailedTasks counts the sessions created since a time at tasks of which so many failed,
+	// Tallies counts the runs created in a span, alike ones together. With a step they
+	// are counted apart for each such time from its beginning on; 0 is one. The order
+	// is that of the steps, then of machines, then of categories.
+	Tallies(ctx context.Context, s Span, step time.Duration) ([]fleet.Tally, error)
+	// FailedTasks counts the sessions created in a span at tasks of which so many failed,
 	// those with the most failures first.
-	FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error)
+	FailedTasks(ctx context.Context, s Span, least int) ([]fleet.TaskTally, error)
 	// BudgetResets reads what people struck out of budgets since a time, oldest first.
 	BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error)
 	// Ledger reads all that the figures of the store can be worked out from. Its cost grows

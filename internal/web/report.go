@@ -12,6 +12,7 @@ import (
 	"stint/internal/plot"
 	"stint/internal/report"
 	"stint/internal/screen"
+	"stint/internal/store"
 	"stint/internal/wire"
 )
 
@@ -118,7 +119,7 @@ func (s *site) report(r *http.Request, e *inspect.Explainer) (view, error) {
 	if span > 0 {
 		since = e.Now().Add(-span)
 	}
-	if b.Report, err = e.Report(r.Context(), since); err != nil {
+	if b.Report, err = e.Report(r.Context(), store.Span{From: since}); err != nil {
 		return view{}, err
 	}
 	charts := b.Report.Charts(func(id fleet.RunID) string { return "/runs/" + string(id) })

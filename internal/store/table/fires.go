@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"stint/internal/fleet"
@@ -42,11 +43,6 @@ func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
 	return list[0], nil
 }
 
-// FiresSince reads the fires since a time with their choices, oldest first.
-func (r Reader) FiresSince(ctx context.Context, since time.Time) ([]fleet.Fire, error) {
-	return r.fires(ctx, Fires(), "where at >= $1 order by id", since.UnixMilli())
-}
-
 // LastFires reads the latest fires that a query asks for with their choices, newest first.
 func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
 	var w where
@@ -61,23 +57,31 @@ func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire,
 	return r.fires(ctx, from, tail, args...)
 }
 
-// Fallbacks counts the fires since a time for which the external selector failed.
-func (r Reader) Fallbacks(ctx context.Context, since time.Time) (n int, err error) {
+// bounds are a span's first millisecond and the one after its last.
+func bounds(s store.Span) []any {
+	if s.To.IsZero() {
+		return []any{s.From.UnixMilli(), math.MaxInt64}
+	}
+	return []any{s.From.UnixMilli(), s.To.UnixMilli()}
+}
+
+// Fallbacks counts the fires of a span for which the external selector failed.
+func (r Reader) Fallbacks(ctx context.Context, s store.Span) (n int, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{{
-			SQL: "select count(*) from fires where fallback <> '' and at >= $1", Args: []any{since.UnixMilli()},
+			SQL: "select count(*) from fires where fallback <> '' and at >= $1 and at < $2", Args: bounds(s),
 			Scan: func(row Scanner) error { return row.Scan(&n) },
 		}}
 	})
 	return n, wrap(err, "read fires")
 }
 
-// Entitled sums up what the fires since a time entitled each category to.
-func (r Reader) Entitled(ctx context.Context, since time.Time) (map[fleet.Category]float64, error) {
+// Entitled sums up what the fires of a span entitled each category to.
+func (r Reader) Entitled(ctx context.Context, s store.Span) (map[fleet.Category]float64, error) {
 	sums, due := map[fleet.Category]float64{}, map[fleet.Category]float64{}
 	err := r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{{
-			SQL: "select due from fires where at >= $1 order by at, id", Args: []any{since.UnixMilli()},
+			SQL: "select due from fires where at >= $1 and at < $2 order by at, id", Args: bounds(s),
 			Scan: func(row Scanner) error {
 				clear(due)
 				err := row.Scan(JSON{&due, "{}"})

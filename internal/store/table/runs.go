@@ -114,14 +114,23 @@ func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.Lesson
 	})
 }
 
-// Tallies counts the runs created since a time, alike ones together.
-func (r Reader) Tallies(ctx context.Context, since time.Time, step time.Duration) ([]fleet.Tally, error) {
+// made are the ids between which those of the runs are that were created in a span: ids begin with that time.
+func made(s store.Span) (from, to fleet.RunID) {
+	if s.To.IsZero() {
+		return fleet.NewRunID(s.From, 0), "{" // which follows z
+	}
+	return fleet.NewRunID(s.From, 0), fleet.NewRunID(s.To, 0)
+}
+
+// Tallies counts the runs created in a span, alike ones together.
+func (r Reader) Tallies(ctx context.Context, s store.Span, step time.Duration) ([]fleet.Tally, error) {
 	span := step.Milliseconds()
 	if span == 0 {
 		span = 1 << 62 // longer than time is
 	}
 	return read(ctx, r, "counts of runs", func(add func(fleet.Tally)) Statement {
-		return Statement{SQL: tallies, Args: []any{since.UnixMilli(), span, fleet.NewRunID(since, 0)}, Scan: func(row Scanner) error {
+		from, to := made(s)
+		return Statement{SQL: tallies, Args: []any{s.From.UnixMilli(), span, from, to}, Scan: func(row Scanner) error {
 			var (
 				n      fleet.Tally
 				worked int64
@@ -142,12 +151,13 @@ count(*), count(*) filter (where outcome = 'noop' or outcome = 'nothing' and tas
 coalesce(sum(coalesce(final, grade)), 0.0), coalesce(sum(case when coalesce(final, grade) > 1e-150 then coalesce(final, grade) * coalesce(final, grade) end), 0.0),
 cast(coalesce(sum(tokens), 0) as bigint), coalesce(sum(usd), 0.0), coalesce(sum(usd) filter (where cost in ('computed', 'assumed')), 0.0),
 cast(coalesce(sum(case when ended_at > started_at then ended_at - started_at else 0 end), 0) as bigint)
-from runs where id >= $3 group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`
+from runs where id >= $3 and id < $4 group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`
 
 // FailedTasks counts the sessions at tasks of which so many failed.
-func (r Reader) FailedTasks(ctx context.Context, since time.Time, least int) ([]fleet.TaskTally, error) {
+func (r Reader) FailedTasks(ctx context.Context, s store.Span, least int) ([]fleet.TaskTally, error) {
 	return read(ctx, r, "counts of sessions by task", func(add func(fleet.TaskTally)) Statement {
-		return Statement{SQL: failedTasks, Args: []any{fleet.NewRunID(since, 0), least}, Scan: func(row Scanner) error {
+		from, to := made(s)
+		return Statement{SQL: failedTasks, Args: []any{from, to, least}, Scan: func(row Scanner) error {
 			var n fleet.TaskTally
 			err := row.Scan(&n.Task, &n.Category, &n.Reason, &n.Sessions, &n.Failed)
 			add(n)
@@ -161,6 +171,6 @@ func (r Reader) FailedTasks(ctx context.Context, since time.Time, least int) ([]
 const failedTasks = `select t.task, r.category, r.reason, t.sessions, t.failed from (
 select task, max(case when outcome in ('failed', 'timeout', 'abandoned') then id else '' end) as latest, count(*) as sessions,
 count(*) filter (where outcome in ('failed', 'timeout', 'abandoned')) as failed from runs
-where id >= $1 and task <> '' and key <> '' and (outcome in ('productive', 'noop', 'nothing', 'abandoned')
+where id >= $1 and id < $2 and task <> '' and key <> '' and (outcome in ('productive', 'noop', 'nothing', 'abandoned')
 or outcome in ('failed', 'timeout') and (grade is not null or fault in ('context', 'refusal'))) and fault <> 'agent'
-group by task) as t join runs r on r.id = t.latest where t.failed >= $2 order by t.failed desc, t.task`
+group by task) as t join runs r on r.id = t.latest where t.failed >= $3 order by t.failed desc, t.task`

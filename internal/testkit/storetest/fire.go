@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -76,30 +77,35 @@ func (contract) LastFires(t *testing.T, b bundle) {
 	}
 }
 
-// FiresSince stands right after each fire, and at it.
-func (contract) FiresSince(t *testing.T, b bundle) {
+// Entitled begins and ends right after each fire, and at it.
+func (contract) Entitled(t *testing.T, b bundle) {
 	var fires []fleet.Fire
 	for i, ids := range [][2]fleet.RunID{{"0r1", "0r2"}, {"0r3", "0r4"}, {"0r5", "0r6"}} {
 		f, runs := testFire(ids[0], ids[1])
 		f.At = Start().Add(time.Duration(i) * time.Minute)
+		f.Fallback = "failed"
 		f.Due = map[fleet.Category]float64{"docs": 0.25, "code": float64(i) / 2}
 		got := must.Get(b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}))(t)
 		f.ID = got.ID
 		fires = append(fires, f)
 	}
-	for since, want := range map[time.Duration][]fleet.Fire{
-		-time.Hour: fires, 0: fires, time.Millisecond: fires[1:], time.Minute: fires[1:], 2 * time.Minute: fires[2:], time.Hour: nil,
+	for span, want := range map[[2]time.Duration][]fleet.Fire{
+		{-time.Hour}: fires, {}: fires, {time.Millisecond}: fires[1:], {time.Minute}: fires[1:], {2 * time.Minute}: fires[2:], {time.Hour}: nil,
+		{0, time.Millisecond}: fires[:1], {-time.Hour, time.Minute}: fires[:1], {time.Minute, 2*time.Minute + time.Millisecond}: fires[1:],
 	} {
-		got := must.Get(b.FiresSince(t.Context(), Start().Add(since)))(t)
-		same(t, since.String(), got, want)
-		entitled := must.Get(b.Entitled(t.Context(), Start().Add(since)))(t)
+		s := store.Span{From: Start().Add(span[0])}
+		if span[1] > 0 {
+			s.To = Start().Add(span[1])
+		}
+		entitled := must.Get(b.Entitled(t.Context(), s))(t)
+		must.Equal(t, "fallbacks", must.Get(b.Fallbacks(t.Context(), s))(t), len(want))
 		sums := map[fleet.Category]float64{}
 		for _, f := range want {
 			for c, due := range f.Due {
 				sums[c] += due
 			}
 		}
-		same(t, "entitled, "+since.String(), entitled, sums)
+		same(t, fmt.Sprint("entitled, ", span), entitled, sums)
 	}
 }
 

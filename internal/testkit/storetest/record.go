@@ -98,9 +98,14 @@ func (contract) Tallies(t *testing.T, b bundle) {
 			h.drawRun(t, rt, from, fire)
 		}
 		since := from.Add(time.Duration(rapid.IntRange(-1000, 125_000).Draw(rt, "since")) * time.Millisecond)
+		span := store.Span{From: since}
+		if rapid.Bool().Draw(rt, "ends") {
+			span.To = since.Add(time.Duration(rapid.IntRange(0, 125_000).Draw(rt, "span")) * time.Millisecond)
+		}
 		step := rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, 45 * time.Second, time.Hour}).Draw(rt, "step")
-		got := must.Get(b.Tallies(t.Context(), since, step))(t)
+		got := must.Get(b.Tallies(t.Context(), span, step))(t)
 		runs := must.Get(b.RunsSince(t.Context(), since))(t)
+		runs = slices.DeleteFunc(runs, func(r fleet.Run) bool { return span.Over(r.CreatedAt) })
 		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // up to the order in which they were added
 		if diff := gocmp.Diff(got, tally(runs, since, step), exactly, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("tallies (-got +want):\n%s", diff)
@@ -164,12 +169,12 @@ func compareKinds(a, b fleet.Tally) int {
 func (contract) TalliesOfNever(t *testing.T, b bundle) {
 	f := b.mustRecord(t, fleet.NewRunID(Start(), 1), fleet.NewRunID(Start(), 2))
 	b.mustNotStart(t, f.ID, fleet.NewRunID(Start(), 1), true)
-	got := must.Get(b.Tallies(t.Context(), Start(), 0))(t)
+	got := must.Get(b.Tallies(t.Context(), store.Span{From: Start()}, 0))(t)
 	want := fleet.Tally{From: Start(), Category: "code", Agent: "claude", Source: fleet.FromSelected, Fired: true, Runs: 1}
 	dead := want
 	dead.Outcome = fleet.Abandoned
 	same(t, "tallies", got, []fleet.Tally{want, dead})
-	later := must.Get(b.Tallies(t.Context(), Start().Add(time.Millisecond), 0))(t)
+	later := must.Get(b.Tallies(t.Context(), store.Span{From: Start().Add(time.Millisecond)}, 0))(t)
 	same(t, "a moment later", later, []fleet.Tally{})
 }
 

@@ -37,7 +37,7 @@ func Differing() []string {
 		"Same", "Repeat", "Denials", "Forget", "ForgetInBetween",
 		"Crowd", "BudgetRace", "SlotsRace", "PlacesRace", "RecordFireAtOnce", "EntitleAtOnce",
 		"Text", "SnapshotOfAnything", "AbsurdBill",
-		"List", "RunQuery", "RunPages", "FireQuery", "LastFires", "FiresSince", "LessonUses", "Tallies", "TalliesOfNever",
+		"List", "RunQuery", "RunPages", "FireQuery", "LastFires", "Entitled", "LessonUses", "Tallies", "TalliesOfNever",
 		"GradeChanges", "GradesOfAll", "Hosts", "Tail", "Overran", "Reviews",
 	}
 }
