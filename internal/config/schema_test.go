@@ -150,7 +150,11 @@ func scripted(t *testing.T) map[string]string {
 				end = places[i+1][0]
 			}
 			if name := string(text[at[2]:at[3]]); filepath.Ext(name) == ".toml" {
-				files[filepath.Base(script)+": "+name] = string(text[at[1]:end])
+				whole := string(text[at[1]:end])
+				if !strings.HasPrefix(whole, "fleet = ") { // the script's own, see cmd/stint
+					whole = "fleet = \"@FLEET@\"\nstate = \"@WORK@/state\"\n" + whole
+				}
+				files[filepath.Base(script)+": "+name] = whole
 			}
 		}
 	}
