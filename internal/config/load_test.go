@@ -385,6 +385,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		{"inline table", "fanout = { slots = 2,\n x = 1 }\n" + least, "2:2: fanout.x: unknown key", "want one of: allow, min_memory, slots, workers"},
 		{"quoted", least + "\"a b\" = 1\n", `6:1: category.code."a b": unknown key`, categoryKeys},
 		{"in the wrong table", least + "workers = 1\n", "6:1: category.code.workers: unknown key", categoryKeys},
+		{"a field that no file has", least + "[tasks.fields]\nur1 = \"x\"\n", "7:1: tasks.fields.ur1: unknown field", "want one of: assigned_to, category, created, family, next_action, paths, priority, requires, state, success_criterion, tags, title, wait, waiting_for"},
 		{"no fleet", strings.Replace(least, `fleet = "bob"`, "", 1), "1:1: fleet: missing", `write fleet = "bob" in the first line`},
 		{
 			"no agent", "fleet = \"bob\"\nstate = \"/s\"\n[category.code]\n",
@@ -471,6 +472,8 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
+		{"longer than the longest", least + "[commands]\ntimeout = \"2m1ms\"", `7:1: commands.timeout: want a duration above zero and of at most "2m", not "2m1ms"`, `write timeout = "1m"`},
+		{"no word of a command deep down", least + "[category.code.wip]\ncommand = [\"a\", 1]", `7:17: category.code.wip.command[1]: want a string, not 1`, "write \"1\""},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
 		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
@@ -667,5 +670,14 @@ func TestGradingTime(t *testing.T) {
 		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
 		}
+	}
+}
+
+// TestLoadTakesTheMost has values that are as large as they may be.
+func TestLoadTakesTheMost(t *testing.T) {
+	t.Parallel()
+	c := load(t, least+"lanes = 99\nmax_chain = 9\nshare = 1\n[commands]\ntimeout = \"2m\"\n[review]\nlimit = 0\n")
+	if got := c.Command.Timeout; got != 2*time.Minute {
+		t.Errorf("got %v, want 2m", got)
 	}
 }

@@ -136,6 +136,19 @@ func TestSchemaTakesOurOwnFiles(t *testing.T) {
 	}
 }
 
+// TestSchemaWantsSomebody refuses a table of agents, or of categories, in which there is none.
+func TestSchemaWantsSomebody(t *testing.T) {
+	t.Parallel()
+	for at, text := range map[string]string{
+		"/agent":    strings.Replace(least, "[agent.claude]\ncommand = [\"claude\", \"-p\"]", "[agent]", 1),
+		"/category": strings.Replace(least, "[category.code]", "[category]", 1),
+	} {
+		if err := inEditor(t, text); err == nil || !strings.Contains(err.Error(), at) {
+			t.Errorf("%s: got %v, want a fault at %s", text, err, at)
+		}
+	}
+}
+
 // scripted are the TOML files within the test scripts.
 func scripted(t *testing.T) map[string]string {
 	t.Helper()
