@@ -93,7 +93,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 		return err
 	}
 	if o.purge {
-		if err := r.state(ctx); err != nil {
+		if err := r.state(); err != nil {
 			return err
 		}
 	}
@@ -342,7 +342,7 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 // state removes from the state folder what is stint's, and the folder, if that was all.
 //
 // If we die half-way, the store, which goes last, says whose the rest is.
-func (r *removal) state(ctx context.Context) error {
+func (r *removal) state() error {
 	files := fleet.FilesOf(r.c.State, "")
 	if err := r.remove(r.trustStore(r.c.Path).Dir); err != nil {
 		return err
@@ -358,7 +358,6 @@ func (r *removal) state(ctx context.Context) error {
 	if r.o.dryRun {
 		return nil
 	}
-	_ = r.places(r.c).Forget(ctx) // where there is no repository there were no clones
 	left, err := os.ReadDir(r.c.State)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

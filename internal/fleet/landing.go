@@ -15,6 +15,7 @@ type Stacked struct {
 	Dir       string
 	Base      string   // the target's commit that it stands on
 	Commit    string   // that the target is to have then; Base: the target has all of it
+	Filtered  []string // files that the landing changes and for which git has a filter, such as that of LFS
 	Conflicts []string // files for which a person is needed; nothing stands then
 	Refused   string   // why git does not put this work there, as with a name that it lets no file have; nothing stands then
 }

@@ -150,21 +150,6 @@ func (g git) bound(ctx context.Context, l layout) (git, error) {
 	return g, nil
 }
 
-// worktree is git in a run's own worktree. Its name says what the clone keeps of it: the folder
-// itself is the session's, and so is all that git would find there.
-func (t *turn) worktree(ctx context.Context, dir string) (*turn, error) {
-	tree := &turn{git: t.git, clone: t.clone, note: t.note, layout: layout{
-		top: resolved(dir), gitDir: filepath.Join(t.common, "worktrees", filepath.Base(dir)), common: t.common,
-	}}
-	if !exists(filepath.Join(tree.gitDir, "HEAD")) {
-		return nil, fmt.Errorf("%s: %w", dir, errNoRepository)
-	}
-	tree.dir = dir
-	var err error
-	tree.git, err = tree.bound(ctx, tree.layout)
-	return tree, err
-}
-
 // turn is the right to change the clone.
 type turn struct {
 	git
@@ -188,7 +173,6 @@ type note struct {
 	Stash  string      `json:"stash,omitempty"`  // the last stash before; empty: there was none
 	Back   string      `json:"back,omitempty"`   // the commit that is being gone back from, after a rebase that went well
 	Land   string      `json:"land,omitempty"`   // of a landing on that branch: the commit that it is to have
-	Remove string      `json:"remove,omitempty"` // a worktree's folder that nobody needs
 }
 
 const (

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,79 +62,166 @@ func (e landingError) Error() string {
 // Unwrap is [fleet.ErrBusy].
 func (e landingError) Unwrap() error { return fleet.ErrBusy }
 
-// landingDir is where work is tried on the target. Git names its entry for a worktree by the
-// folder, so that its name is no other fleet's.
+// landingDir is where work is tried on the target: in a clone of stint's own.
 func (c Clone) landingDir() string { return filepath.Join(c.Root, "landing-"+string(c.Fleet)) }
 
-// Stack puts a run's work on top of the target in a folder of its own, for which the caller has
-// the right to land. The author of each commit stays, and the committer is the operator. A target
-// that is checked out has to be clean.
+// Stack puts a run's work on top of the target in a clone, for which the caller has the right to land. Git in the clone
+// runs in a box, and what it makes comes home as the work of a session does. The author of each commit stays, and the
+// committer is the operator. A target that is checked out has to be clean.
 //
 // If we die in it, or before [Clone.Unstack], the folder is left; the next to land, or
 // [Clone.Prune], removes it.
 func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err error) {
 	s = fleet.Stacked{Landing: l, Dir: c.landingDir()}
-	err = c.inTurn(ctx, l.Run, "stack", func(ctx context.Context, t *turn) error { return t.stack(ctx, &s) })
+	err = c.discard(ctx, s.Dir)
+	in := false
+	if err == nil {
+		err = c.inTurn(ctx, l.Run, "stack", func(ctx context.Context, t *turn) error {
+			s.Base, in, err = t.begins(ctx, l)
+			return err
+		})
+	}
+	s.Commit = s.Base
+	if err == nil && !in {
+		err = c.stack(ctx, &s)
+	}
 	if err != nil {
 		return s, fmt.Errorf("put the work of run %s on %s: %w", l.Run, l.Target, err)
 	}
 	return s, nil
 }
 
-func (t *turn) stack(ctx context.Context, s *fleet.Stacked) (err error) {
+// begins is where the target stands, and whether it has the work.
+func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, in bool, err error) {
 	t.git = t.asItIs() // what was looked through is what lands
-	if err := t.remove(ctx, s.Dir); err != nil {
-		return err
-	}
-	base, there, err := t.tip(ctx, heads+s.Target)
+	base, there, err := t.tip(ctx, heads+l.Target)
 	if err == nil && !there {
-		err = fleet.WithHint(fmt.Errorf("%s is no branch of the clone", s.Target), "name one of git branch in [review] target, or use: stint review publish")
+		err = fleet.WithHint(fmt.Errorf("%s is no branch of the clone", l.Target),
+			"name one of git branch in [review] target, or use: stint review publish")
 	}
 	if err != nil {
-		return err
+		return "", false, err
 	}
-	if _, err := t.receptive(ctx, s.Target); err != nil {
-		return err
+	if _, err := t.receptive(ctx, l.Target); err != nil {
+		return "", false, err
 	}
-	s.Base, s.Commit, s.Conflicts = base, base, nil
-	if _, merged, err := t.asks(ctx, "merge-base", "--is-ancestor", s.Tip, base); err != nil || merged {
-		return err
-	}
-	start := s.Tip
+	_, in, err = t.asks(ctx, "merge-base", "--is-ancestor", l.Tip, base)
+	return base, in, err
+}
+
+func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
+	start, command := s.Tip, []string{"rebase", "--quiet", "--no-autostash", s.Base}
 	if s.Merge {
-		start = base
-	}
-	if err := os.MkdirAll(filepath.Dir(s.Dir), 0o700); err != nil {
-		return err
-	}
-	if err := t.insist(ctx, "worktree", "add", "--quiet", "--force", "--detach", "--", s.Dir, start); err != nil {
-		return refused(s, err)
-	}
-	tree, err := t.worktree(ctx, s.Dir)
-	if err != nil {
-		return err
-	}
-	command := []string{"rebase", "--quiet", "--no-autostash", base}
-	if s.Merge {
+		start = s.Base
 		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
 	}
-	if _, err := tree.run(ctx, command...); err != nil {
-		conflicts, unread := tree.unmerged(ctx)
+	if err := c.makeOwn(ctx, s.Dir, "landing", start, true); err != nil {
+		return refused(s, err)
+	}
+	from, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	in := c.within(from, s.Dir)
+	in.env = []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=true", "LC_ALL=C"}
+	for _, pair := range from.env { // a rebase, too, is the operator's
+		if strings.HasPrefix(pair, "GIT_COMMITTER_") {
+			in.env = append(in.env, pair)
+		}
+	}
+	if _, err := in.git(ctx, append(pins(), command...)...); err != nil {
+		text, unread := in.git(ctx, diff("--name-only", "--diff-filter=U", "-z")...)
 		if unread != nil {
 			return errors.Join(err, unread)
 		}
-		if len(conflicts) == 0 {
+		if text == "" {
 			return refused(s, err)
 		}
-		s.Conflicts = conflicts
+		s.Conflicts = strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
 		return nil
 	}
-	s.Commit, err = tree.run(ctx, "rev-parse", "--verify", "HEAD")
+	tip, err := in.git(ctx, "rev-parse", "--verify", "HEAD")
+	if err != nil || tip == s.Base {
+		return err
+	}
+	if !isID(tip) {
+		return fmt.Errorf("git rev-parse: want an id, got %q", said(tip))
+	}
+	if err := c.bring(ctx, from, s.Dir, tip, s.Base); err != nil {
+		return refused(s, err)
+	}
+	if s.Commit, err = from.signed(ctx, s.Base, tip); err != nil {
+		return refused(s, err)
+	}
+	s.Filtered, err = from.filtered(ctx, in, s.Base, tip)
 	return err
 }
 
+// filtered are the files that differ between two commits and for which git has a filter, by the attributes in a clone of the
+// second: what it writes for them is not what is in the commit.
+func (g git) filtered(ctx context.Context, in inner, base, tip string) (files []string, err error) {
+	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
+	if err != nil {
+		return nil, err
+	}
+	filters := map[string]bool{}
+	for _, set := range parseSettings(listed) {
+		if section, name := ends(set.key); section == "filter" && set.scope != "command" && (name == "smudge" || name == "process") {
+			filters[strings.TrimSuffix(strings.TrimPrefix(set.key, "filter."), "."+name)] = true
+		}
+	}
+	if len(filters) == 0 {
+		return nil, nil
+	}
+	changed, err := g.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=d", "-z", base, tip)...)
+	for part := range slices.Chunk(changed, mostPinned) {
+		text, err := in.git(ctx, append([]string{"check-attr", "-z", "filter", "--"}, part...)...)
+		if err != nil {
+			return nil, err
+		}
+		for answer := range slices.Chunk(strings.Split(text, "\x00"), 3) { // file, "filter", its name
+			if len(answer) == 3 && filters[answer[2]] {
+				files = append(files, answer[0])
+			}
+		}
+	}
+	return files, err
+}
+
+// signed is a commit whose commits since another are signed, if git signs what the operator commits. The key is the operator's, and
+// no box has it.
+func (g git) signed(ctx context.Context, base, tip string) (string, error) {
+	sign, _, err := g.asks(ctx, "config", "--type=bool", "--get", "commit.gpgSign")
+	if err != nil || sign != "true" {
+		return tip, err
+	}
+	const format = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%ad%x00%e"
+	list, err := g.run(ctx, "log", "--reverse", "--topo-order", format, "--date=raw", base+".."+tip)
+	if err != nil {
+		return "", err
+	}
+	became := map[string]string{}
+	for line := range strings.Lines(list) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
+		args := []string{"-c", "i18n.commitEncoding=" + cmp.Or(f[6], "UTF-8"), "commit-tree", "-S", "-F", "-", f[1]}
+		for _, parent := range strings.Fields(f[2]) {
+			args = append(args, "-p", cmp.Or(became[parent], parent))
+		}
+		message, err := g.run(ctx, "log", "-1", "--format=%B", "--encoding="+cmp.Or(f[6], "UTF-8"), f[0])
+		if err != nil {
+			return "", err
+		}
+		author := g.feed(strings.NewReader(message))
+		author.env = append(slices.Clone(g.env), "GIT_AUTHOR_NAME="+f[3], "GIT_AUTHOR_EMAIL="+f[4], "GIT_AUTHOR_DATE="+f[5])
+		if became[f[0]], err = author.run(ctx, args...); err != nil {
+			return "", err
+		}
+	}
+	return became[tip], nil
+}
+
 // refused notes what git said of the work, which need not be true of other work. A command that did not end
-// by itself, or passes, says nothing of it.
+// by itself, or passes, says nothing of it. Without an error there is nothing to note.
 func refused(s *fleet.Stacked, err error) error {
 	if failed, ok := errors.AsType[*gitError](err); !ok || failed.status < 0 || passes(err) {
 		return err
@@ -172,7 +260,7 @@ func (c Clone) Unstack(ctx context.Context) error {
 	if !exists(c.landingDir()) {
 		return nil
 	}
-	return c.inTurn(ctx, "", "unstack", func(ctx context.Context, t *turn) error { return t.remove(ctx, c.landingDir()) })
+	return c.discard(ctx, c.landingDir())
 }
 
 // unstackLeft removes the folder of a landing whose process died.
@@ -229,6 +317,10 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 			return false, errors.Join(err, unread)
 		}
 		return false, nil
+	}
+	if len(s.Filtered) > 0 {
+		err := fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
+		return false, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
 	}
 	n := t.note
 	n.GitDir, n.Top, n.Branch, n.From, n.Land = t.gitDir, t.top, ref, s.Base, s.Commit

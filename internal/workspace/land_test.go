@@ -207,6 +207,65 @@ func TestAdvance(t *testing.T) {
 	}
 }
 
+// TestLandingSigns has an operator whose git signs: what lands is signed outside of the box, with the authors' names and dates.
+func TestLandingSigns(t *testing.T) {
+	t.Parallel()
+	clone, _, l, c := workOf(t, func(tree gitter) {
+		tree.add("d", "one\n")
+		tree.write("e", "two\n")
+		tree.git("add", "e")
+		tree.git("commit", "--quiet", "--author=Jörg <agent@x>", "--date=2001-02-03T04:05:06+0100", "-m", "two\n\nWhy.")
+	})
+	clone.add("x", "x")
+	dir := t.TempDir()
+	settings, program := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "gpg")
+	must.Do(t, os.WriteFile(settings, []byte("[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+program+"\n"), 0o600))
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\ncat >/dev/null\necho '-----BEGIN PGP SIGNATURE-----'\necho '-----END PGP SIGNATURE-----'\necho '[GNUPG:] SIG_CREATED ' >&2\n"), 0o700))
+	c.Environment = append(c.Environment, "GIT_CONFIG_GLOBAL="+settings)
+	for _, l.Merge = range []bool{false, true} {
+		s := must.Get(c.Stack(t.Context(), l))(t)
+		for _, commit := range strings.Fields(clone.git("rev-list", s.Base+".."+s.Commit)) {
+			if !strings.Contains(clone.git("cat-file", "commit", commit), "\ngpgsig -----BEGIN") {
+				t.Errorf("merge %v: %s is not signed", l.Merge, clone.git("show", "-s", "--format=%s", commit))
+			}
+		}
+		must.Equal(t, "log", clone.git("log", "--reverse", "--no-merges", "--format=%an %ad %B|", "--date=iso", "-1", s.Commit, "--", "e"), "Jörg 2001-02-03 04:05:06 +0100 two\n\nWhy.\n|")
+		must.Equal(t, "tree", clone.git("ls-tree", "--name-only", s.Commit), "a\nb\nd\ne\nx")
+	}
+	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\nexit 2\n"), 0o700)) // a passphrase that nobody can type
+	if s := must.Get(c.Stack(t.Context(), l))(t); !strings.Contains(s.Refused, "gpg failed to sign") {
+		t.Errorf("got %+v, want it refused", s)
+	}
+}
+
+// TestLandingRunsNoFilter has a filter in the operator's own settings. It runs in the box of the clone alone, and where a work
+// tree would need it, a person is asked.
+func TestLandingRunsNoFilter(t *testing.T) {
+	t.Parallel()
+	clone, _, l, c := workOf(t, func(tree gitter) {
+		tree.add(".gitattributes", "*.bin filter=x\n")
+		tree.add("d.bin", "d\n")
+	})
+	dir := t.TempDir()
+	settings, ran := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "ran")
+	must.Do(t, os.WriteFile(settings, []byte("[filter \"x\"]\n\tsmudge = touch "+ran+"; cat\n\tclean = cat\n"), 0o600))
+	c.Environment = append(c.Environment, "GIT_CONFIG_GLOBAL="+settings)
+	s := must.Get(c.Stack(t.Context(), l))(t)
+	must.Equal(t, "filtered", list(s.Filtered), "d.bin")
+	before := clone.world()
+	if _, err := c.Advance(t.Context(), s); err == nil || !strings.Contains(err.Error(), "git has a filter for d.bin") || !strings.Contains(fleet.Hint(err), "merge --ff-only "+s.Commit) {
+		t.Errorf("got %v, hint %q", err, fleet.Hint(err))
+	}
+	must.Equal(t, "the clone", clone.world(), before)
+	clone.git("switch", "--quiet", "--detach")
+	if moved, err := c.Advance(t.Context(), s); err != nil || !moved {
+		t.Errorf("not checked out: moved %v, %v", moved, err)
+	}
+	if exists(ran) {
+		t.Error("a filter ran outside of the box")
+	}
+}
+
 // TestDropKeeps has work of a run that did not land.
 func TestDropKeeps(t *testing.T) {
 	t.Parallel()

@@ -81,11 +81,11 @@ func lenders(objects string, depth int) (all []string, err error) {
 }
 
 // makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
-// that of a repository without any.
+// that of a repository without any. A plain one shows the objects themselves, and no replacements.
 //
 // If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
 // is over soon: [Clone.Prune] takes both away.
-func (c Clone) makeOwn(ctx context.Context, dir, branch, start string) error {
+func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, plain bool) error {
 	s, err := c.source(ctx)
 	if err != nil {
 		return err
@@ -101,6 +101,9 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string) error {
 	}
 	if err := c.pin(ctx, s, dir, start, refs); err != nil {
 		return err
+	}
+	if plain {
+		refs = slices.DeleteFunc(refs, func(r ref) bool { return strings.HasPrefix(r.name, "refs/replace/") })
 	}
 	own := filepath.Join(dir, ".git")
 	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "info", "hooks", "logs"} {
@@ -121,7 +124,7 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string) error {
 		if name == "info/sparse-checkout" {
 			folder = s.gitDir
 		}
-		if text, err := readFile(filepath.Join(folder, name)); err == nil {
+		if text, err := readFile(filepath.Join(folder, name)); err == nil && !(plain && name == "info/grafts") {
 			files[name] = string(text)
 		}
 	}

@@ -127,7 +127,7 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, bo
 		return "", "", nil, fmt.Errorf("find what git keeps of %s: %w", dir, err)
 	}
 	p.dropPlanted(ctx, l.common)
-	if p.owns(dir) {
+	if p.owns(dir) || dir == p.landingDir() {
 		s, err := p.source(ctx)
 		return own, own, s.borrowed, err
 	}

@@ -20,12 +20,6 @@ func (t *turn) recover(ctx context.Context, dead note) error {
 	if err := t.dropLocks(ctx, dead); err != nil {
 		return err
 	}
-	if dead.Remove != "" {
-		if filepath.Dir(dead.Remove) != resolved(t.clone.Root) && filepath.Dir(dead.Remove) != t.clone.Root {
-			return nil // another fleet's, which prunes it, or a session wrote it into the lock file
-		}
-		return t.remove(ctx, dead.Remove)
-	}
 	if dead.Branch == "" || !exists(dead.Top) {
 		return nil
 	}

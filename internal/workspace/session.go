@@ -53,7 +53,7 @@ func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From)
 		}
 	}
 	if err == nil {
-		err = c.makeOwn(ctx, dir, w.Branch, start)
+		err = c.makeOwn(ctx, dir, w.Branch, start, false)
 	}
 	if err != nil {
 		return Own{}, fmt.Errorf("open a clone of %s for run %s: %w", c.Dir, run, err)
@@ -104,7 +104,7 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip); err != nil || !left {
+	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip, false); err != nil || !left {
 		return err
 	}
 	s, err := c.source(ctx)
@@ -315,45 +315,6 @@ func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 		}
 	}
 	return len(unmerged), nil
-}
-
-// remove takes away a worktree that nobody needs: the folder first, then what git knows
-// of it.
-//
-// If we die in it, half a folder is left, which looks like one with changes: the note
-// says that it was on the way out.
-func (t *turn) remove(ctx context.Context, dir string) error {
-	n := t.note
-	n.Remove = dir
-	if err := t.write(n); err != nil {
-		return err
-	}
-	if err := removeAll(dir); err != nil {
-		return err
-	}
-	trees, err := t.trees(ctx)
-	if err != nil {
-		return err
-	}
-	for _, tree := range trees {
-		if tree.dir != dir && tree.dir != resolvedFile(dir) {
-			continue
-		}
-		// Forced twice: also if it is locked, as one is that git was killed in the making of.
-		if _, err := t.run(ctx, "worktree", "remove", "--force", "--force", "--", tree.dir); err != nil {
-			return err
-		}
-	}
-	return t.write(t.note)
-}
-
-// Forget has git forget the worktrees whose folders are gone.
-func (c Clone) Forget(ctx context.Context) error {
-	g, _, err := c.git(ctx, string(c.Dir))
-	if err == nil {
-		_, err = g.run(ctx, "worktree", "prune")
-	}
-	return err
 }
 
 // removeAll removes a folder, also what is in folders that may not be written, as a cache
