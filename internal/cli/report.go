@@ -26,7 +26,7 @@ const usualReport = 7 * 24 * time.Hour
 type reportOptions struct {
 	span      store.Span
 	by        []report.Key
-	csv, html bool
+	csv       bool
 	output    string
 	host      string
 }
@@ -66,11 +66,9 @@ that a spreadsheet would take for a formula have an apostrophe in front.
 --by splits sessions, tokens and cost by day, category, agent and host, or any of these; with
 --host they are those of one host. A day is
 a whole day in UTC, as for budgets; a run counts for the day on which it was made.
-
---html prints one page with charts that needs no other file. Its lanes are those of the last
-1500 runs at most; all figures are of all runs.`,
+`,
 		Example: `  stint report
-  stint report --since 30d --html -o report.html
+  stint report --since 30d --json -o report.json
   stint report --by day,agent --since 2d
   stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
 		Args: cobra.NoArgs,
@@ -85,17 +83,13 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `HOST`, see stint host list")
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
-	flags.BoolVar(&o.html, "html", false, "print a page for a browser")
 	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")
 	return cmd
 }
 
 func (a *app) runReport(ctx context.Context, o reportOptions) error {
-	if o.csv && o.html || a.json && (o.csv || o.html) {
-		return usage(errors.New("want one of --json, --csv and --html"))
-	}
-	if o.html && len(o.by) > 0 {
-		return usage(errors.New("--by: not with --html"))
+	if a.json && o.csv {
+		return usage(errors.New("want one of --json and --csv"))
 	}
 	if o.host != "" && len(o.by) == 0 {
 		return usage(errors.New("--host: only with --by, as what categories are entitled to is the fleet's"))
@@ -142,8 +136,6 @@ func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOpti
 	switch {
 	case err != nil:
 		return nil, err
-	case o.html:
-		return r.Page(e.Config.Fleet), nil
 	case o.csv:
 		return r.CSV()
 	}

@@ -11,6 +11,21 @@ import (
 	"stint/internal/plot"
 )
 
+// Charts are those that there is something to show in. Link is where a run's page is; nil:
+// there is none.
+func (p Report) Charts(link func(fleet.RunID) string) (list []plot.Chart) {
+	if t := p.Timeline(link); len(t.Rows) > 0 {
+		list = append(list, t)
+	}
+	if s := p.Shares(); len(s.Shares) > 0 {
+		list = append(list, s)
+	}
+	if d := p.Densities(); len(d.Curves) > 0 {
+		list = append(list, d, p.Grades())
+	}
+	return list
+}
+
 // Timeline draws the lanes and the fires. Link is where a run's page is; nil: there is none.
 func (p Report) Timeline(link func(fleet.RunID) string) plot.Timeline {
 	t := plot.Timeline{

@@ -20,6 +20,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plot"
 	"stint/internal/testkit/must"
 )
 
@@ -325,42 +326,40 @@ func withMerged(r Report, c fleet.Category, agent string) Report {
 	return r
 }
 
-func TestPage(t *testing.T) {
+// drawn are the charts of a report in one document.
+func drawn(r Report) []byte {
+	page := []byte("<main>\n")
+	for _, c := range r.Charts(nil) {
+		page = append(page, plot.Fragment(c)...)
+	}
+	return append(page, "</main>\n"...)
+}
+
+func TestCharts(t *testing.T) {
 	t.Parallel()
-	page := withMerged(New(past(4, nil)), "code", "claude").Page("alpha")
-	golden(t, "page.html", page)
+	page := drawn(New(past(4, nil)))
+	golden(t, "charts.html", page)
 	if got, want := elements(t, page)["svg"], 8; got != want {
 		t.Errorf("got %d pictures, want %d: four, each for two widths", got, want)
 	}
 }
 
-func TestPageOfHostileNames(t *testing.T) {
+func TestChartsOfHostileNames(t *testing.T) {
 	t.Parallel()
-	named := func(names map[fleet.Category]fleet.Category, text string) []byte {
-		r := New(week(names))
-		r.Findings = append(r.Findings, Finding{Text: text})
-		for i := range r.Agents {
-			r.Agents[i].Agent = text
-		}
-		for i := range r.Pairs {
-			r.Pairs[i].Agent = text
-		}
-		return withMerged(r, fleet.Category(text), text).Page(fleet.Name(text))
-	}
-	page := named(hostile(), "</title></style><script>alert(1)</script>\" onload='x'\u202e\u2028\xff\x1b[31m")
-	must.Equal(t, "elements of a page with hostile names", elements(t, page), elements(t, named(nil, "alpha")))
+	page := drawn(New(week(hostile())))
+	must.Equal(t, "elements of charts with hostile names", elements(t, page), elements(t, drawn(New(week(nil)))))
 	for _, bad := range []string{"\u202e", "\u2028", "\x1b", "\xff"} {
 		if bytes.Contains(page, []byte(bad)) {
-			t.Errorf("the page holds %q", bad)
+			t.Errorf("the charts hold %q", bad)
 		}
 	}
 }
 
-func TestPageOfNothing(t *testing.T) {
+func TestChartsOfNothing(t *testing.T) {
 	t.Parallel()
-	page := New(Record{Shares: map[fleet.Category]float64{"code": 1}}, Options{From: start, To: start.Add(time.Hour)}).Page("alpha")
-	if elements(t, page)["svg"] > 0 || !bytes.Contains(page, []byte("There were no runs")) {
-		t.Errorf("got %s, want it to say that there were no runs", page)
+	r := New(Record{}, Options{From: start, To: start.Add(time.Hour)})
+	if charts := r.Charts(nil); len(charts) > 0 {
+		t.Errorf("got %d charts, want none", len(charts))
 	}
 }
 
