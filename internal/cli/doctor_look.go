@@ -321,6 +321,9 @@ func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Works
 	if w.Lock != "" {
 		w.LockAge = a.Now().Sub(state.LockedAt)
 	}
+	if w.Left, w.Pull, err = clone.Tracking(ctx, c.Review.Target); err != nil {
+		w.Unseen = err.Error()
+	}
 	return w
 }
 

@@ -193,9 +193,9 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 			a.table(append([][]string{titles}, rows...))
 		}
 		elsewhere, err := e.ReviewElsewhere(ctx)
-		ahead, unasked := a.places(e.Config).Unpushed(ctx, e.Config.Review.Target)
+		ahead, fix, unasked := a.places(e.Config).Tracking(ctx, e.Config.Review.Target)
 		if err = errors.Join(err, unasked); ahead != "" {
-			fmt.Fprintln(a.Stderr, "stint: "+plain.Text(ahead))
+			fmt.Fprintf(a.Stderr, "stint: %s: %s\n", plain.Text(ahead), plain.Text(fix))
 		}
 		switch {
 		case len(elsewhere) > 0:

@@ -120,7 +120,7 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 			return err
 		}
 		s.Missing = a.missingPlaces(ctx, e.Config)
-		if s.Ahead, err = a.places(e.Config).Unpushed(ctx, e.Config.Review.Target); err != nil {
+		if s.Ahead, s.Pull, err = a.places(e.Config).Tracking(ctx, e.Config.Review.Target); err != nil {
 			e.Log.DebugContext(ctx, "what is not pushed is not known", slog.Any("err", err))
 		}
 		if a.json {

@@ -217,6 +217,8 @@ type Workspace struct {
 	Untracked int
 	Lock      string        // git's lock of the index, if there is one
 	LockAge   time.Duration // since it was made
+	Left      string        // where the target has left its upstream; empty: it has not
+	Pull      string        // the command for that
 }
 
 // Tasks is what came of reading the tasks.

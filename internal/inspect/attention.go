@@ -112,7 +112,7 @@ func (s Status) Alerts() (list []Alert) {
 		add(AlertReview, "stint review", text, "")
 	}
 	if s.Ahead != "" {
-		add(AlertReview, "git push", s.Ahead, "")
+		add(AlertReview, s.Pull, s.Ahead, "")
 	}
 	for _, t := range s.Timers {
 		switch {

@@ -61,7 +61,8 @@ type Status struct {
 	Open    []fleet.RunStatus          // oldest first
 	Claims  []fleet.Claim              // held
 	Missing []string                   // what the configuration names and is not there, each with what to do
-	Ahead   string                     // that the target has commits which are not pushed; empty: it has none
+	Ahead   string                     // where the target has left its upstream; empty: it has not
+	Pull    string                     // the command for that
 	Held    []string                   // what leads to execution and waits for a person's confirmation
 	Broken  string                     // the one of them that has faults and cannot be confirmed
 	Closed  []Closure                  // what keeps sessions from starting

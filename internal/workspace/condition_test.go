@@ -3,6 +3,7 @@ package workspace
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,28 +75,33 @@ func TestConditionWithoutRepository(t *testing.T) {
 	}
 }
 
-func TestUnpushed(t *testing.T) {
+func TestTracking(t *testing.T) {
 	t.Parallel()
-	_, clone := pair(t)
+	origin, clone := pair(t)
 	says := func(when, branch, want string) {
 		t.Helper()
-		if got := must.Get(clone.clone().Unpushed(t.Context(), branch))(t); got != want {
-			t.Errorf("%s: got %q, want %q", when, got, want)
+		text, fix, err := clone.clone().Tracking(t.Context(), branch)
+		if got := strings.TrimSuffix(text+": "+strings.TrimPrefix(fix, "git -C "+clone.dir+" "), ": "); got != want || err != nil {
+			t.Errorf("%s: got %q, %v, want %q", when, got, err, want)
 		}
 	}
 	says("pushed", "", "")
 	clone.add("c", "c\n")
 	clone.add("d", "d\n")
-	says("ahead", "", "main has commits that origin/main lacks: 2")
+	says("ahead", "", "main has commits that origin/main lacks: 2: push")
 	clone.git("switch", "-q", "-c", "side")
 	says("no upstream", "", "")
-	says("another branch", "main", "main has commits that origin/main lacks: 2")
+	says("another branch", "main", "main has commits that origin/main lacks: 2: push")
 	says("no branch", "nope", "")
+	origin.add("e", "e\n")
+	clone.git("fetch", "-q")
+	says("diverged", "main", "main and origin/main have diverged: ahead 2, behind 1: pull --rebase=merges --autostash")
+	clone.git("reset", "-q", "--hard", "origin/main~1")
 	clone.git("update-ref", "-d", "refs/remotes/origin/main")
-	says("gone", "main", "main follows origin/main, which is gone")
+	says("gone", "main", "main follows origin/main, which is gone: branch --unset-upstream main")
 	clone.git("checkout", "-q", "--detach")
-	says("detached", "", "")
-	if got, err := cloneAt(t.TempDir()).Unpushed(t.Context(), "main"); got != "" || err != nil {
+	says("detached", "", "HEAD is detached, so no work can land and no sync comes: switch BRANCH")
+	if got, _, err := cloneAt(t.TempDir()).Tracking(t.Context(), "main"); got != "" || err != nil {
 		t.Errorf("no repository: got %q, %v", got, err)
 	}
 }
