@@ -131,6 +131,11 @@ func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []strin
 	if err := a.missingRepository(ctx, c); err != nil {
 		return []string{fmt.Sprintf("%v: %s", err, fleet.Hint(err))}
 	}
+	return a.missingFolders(ctx, c)
+}
+
+// missingFolders is [app.missingPlaces] in a repository that is there.
+func (a *app) missingFolders(ctx context.Context, c *config.Config) (list []string) {
 	given := func(category config.Category) bool { return !category.SelfDirected } // with a task
 	needed := len(c.Tasks.Sources) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), given)
 	if needed && gone(c.Tasks.Dir) {

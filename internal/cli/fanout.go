@@ -97,6 +97,9 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 		if err := a.missingRepository(ctx, e.Config); err != nil {
 			return err
 		}
+		for _, text := range a.missingFolders(ctx, e.Config) {
+			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
+		}
 		if !o.dryRun {
 			a.trustFirst(ctx, e.Config)
 		}

@@ -474,6 +474,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
 		{"longer than the longest", least + "[commands]\ntimeout = \"2m1ms\"", `7:1: commands.timeout: want a duration above zero and of at most "2m", not "2m1ms"`, `write timeout = "1m"`},
 		{"no word of a command deep down", least + "[category.code.wip]\ncommand = [\"a\", 1]", `7:17: category.code.wip.command[1]: want a string, not 1`, "write \"1\""},
+		{"days without a unit", least + "[keep]\nfiles = \"30\"", `7:1: keep.files: want days, such as "400d", or "" for no bound, not "30"`, `write files = "30d"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
 		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
@@ -679,5 +680,33 @@ func TestLoadTakesTheMost(t *testing.T) {
 	c := load(t, least+"lanes = 99\nmax_chain = 9\nshare = 1\n[commands]\ntimeout = \"2m\"\n[review]\nlimit = 0\n")
 	if got := c.Command.Timeout; got != 2*time.Minute {
 		t.Errorf("got %v, want 2m", got)
+	}
+}
+
+// TestKeysOfBefore has each key that is gone, with what takes its place.
+func TestKeysOfBefore(t *testing.T) {
+	t.Parallel()
+	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
+	for key, want := range map[string]string{
+		"selector.timeout": timeout, "notice.timeout": timeout, "category.docs.wip.timeout": timeout, "tasks.source.bd.timeout": timeout,
+		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
+		"category.docs.grader_timeout": "write check_timeout: it holds for both",
+		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
+		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
+		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.most_sessions": constant,
+		"fanout.max_memory_pressure": constant,
+		"fanout.max_pivots":          "remove it: a worker tries two other categories",
+		"fanout.max_load":            "remove it, and bound slots",
+		"review.away_limit":          "remove it: it is twice the limit",
+		"worktrees":                  `write uncommitted = "7d" under [keep]`,
+		"keep.worktrees":             `write uncommitted = "7d"`,
+		"runs":                       `write files = "30d" under [keep]`,
+		"record":                     `write record = "400d" under [keep]`,
+		"category.docs.parallel":     `remove it, and list the categories that fires start: allow = ["code"] under [fanout]`,
+	} {
+		_, err := config.Parse("/work/stint.toml", []byte(key+" = 1\n"+least), config.Options{})
+		if err == nil || !strings.Contains(err.Error(), key+": unknown key ("+want+")") && !strings.HasSuffix(fleet.Hint(err), want) {
+			t.Errorf("%s: got %v, hint %q, want %q", key, err, fleet.Hint(err), want)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {
-		s.NoStore, s.Lanes = e.Config.State, e.lanes(nil)
+		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(v, nil))
 		return s, nil
 	}
 	s.Open, s.Hosts = e.OpenRuns(v), e.Several(v)
