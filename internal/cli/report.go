@@ -24,11 +24,11 @@ import (
 const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
-	span      store.Span
-	by        []report.Key
-	csv       bool
-	output    string
-	host      string
+	span   store.Span
+	by     []report.Key
+	csv    bool
+	output string
+	host   string
 }
 
 func newReport(a *app) *cobra.Command {

@@ -482,7 +482,9 @@ func TestExamine(t *testing.T) {
 		{"uncommitted", func(f *Facts) { f.Record.Live = 0 }, []string{
 			"workspace warning: /w: 2 changed files not committed, and no session is at work | git -C /w status",
 		}},
-		{"diverged", func(f *Facts) { f.Workspace.Left, f.Workspace.Pull = "main and origin/main have diverged", "git -C /w pull" }, []string{
+		{"diverged", func(f *Facts) {
+			f.Workspace.Left, f.Workspace.Pull = "main and origin/main have diverged", "git -C /w pull"
+		}, []string{
 			"workspace warning: main and origin/main have diverged | git -C /w pull",
 		}},
 		{"tasks unseen", func(f *Facts) { f.Tasks = Tasks{Unseen: "no folder", Hint: "stint init"} }, []string{"tasks problem: no folder | stint init"}},

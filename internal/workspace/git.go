@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
@@ -93,6 +95,10 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	return failedGit(ctx, cmd, args[0], runGroup(cmd), stderr.String())
 }
 
+// mostMemory is how much git may take for itself, in bytes; the files that it maps do not count. A tree of a thousand bytes can
+// stand for more files than any machine has room for.
+const mostMemory = 4 << 30
+
 // startGroup starts a command in a session of its own. When its context ends, it and its children are asked to end.
 func startGroup(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -101,6 +107,10 @@ func startGroup(cmd *exec.Cmd) error {
 	err := cmd.Start()
 	if errors.Is(err, exec.ErrNotFound) {
 		err = fleet.WithHint(err, "install "+filepath.Base(cmd.Args[0]))
+	}
+	if err == nil {
+		limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
+		_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &limit, nil) // it may be over already, or have less
 	}
 	return err
 }

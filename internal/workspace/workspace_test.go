@@ -340,3 +340,15 @@ func BenchmarkCommits(b *testing.B) {
 		}
 	}
 }
+
+// TestGitHasALimitOfMemory asks the kernel, from within git.
+func TestGitHasALimitOfMemory(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	g, _, err := clone.clone().git(t.Context(), clone.dir)
+	must.Do(t, err)
+	got := must.Get(g.run(t.Context(), "-c", "alias.limit=!sleep 0.1; grep 'Max data size' /proc/$PPID/limits", "limit"))(t)
+	if f := strings.Fields(got); len(f) < 5 || f[3] != "4294967296" {
+		t.Errorf("got %q, want 4 GiB", got)
+	}
+}
