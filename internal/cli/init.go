@@ -30,12 +30,13 @@ import (
 )
 
 type initOptions struct {
-	fleet   string
-	agent   string
-	store   string
-	systemd bool
-	runtime bool
-	dryRun  bool
+	fleet    string
+	agent    string
+	store    string
+	systemd  bool
+	newStore bool
+	runtime  bool
+	dryRun   bool
 }
 
 func newInit(a *app) *cobra.Command {
@@ -73,6 +74,7 @@ files, and the schema that editors check stint.toml by, are brought up to date.`
 	f.StringVar(&o.agent, "agent", "", "the `COMMAND` of a shell that does the work, in place of the agents in PATH")
 	f.StringVar(&o.store, "store", "", "the `STORE` where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
+	f.BoolVar(&o.newStore, "new-store", false, "begin with an empty store where the fleet's is gone")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
@@ -320,6 +322,9 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		return s.sharedState(ctx, c)
 	}
 	path := filepath.Join(c.State, sqlite.File)
+	if err := s.storeGone(c); err != nil && !s.o.newStore {
+		return err
+	}
 	if _, err := os.Lstat(path); err != nil {
 		s.did(path, created)
 		if s.o.dryRun {
@@ -338,10 +343,7 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 	}
-	if err := notMovedAway(ctx, c); err != nil {
-		return err
-	}
-	db, err := sqlite.Open(ctx, s.storeFor(c))
+	db, err := s.makeStore(ctx, c, s.storeFor(c))
 	if err != nil {
 		return err
 	}

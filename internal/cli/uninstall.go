@@ -358,6 +358,9 @@ func (r *removal) state() error {
 	if r.o.dryRun {
 		return nil
 	}
+	if err := r.remove(r.storeMark(r.c)); err != nil {
+		return err
+	}
 	left, err := os.ReadDir(r.c.State)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -115,7 +115,7 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
 		start = s.Base
 		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
 	}
-	if err := c.makeOwn(ctx, s.Dir, "landing", start, true); err != nil {
+	if err := c.makeOwn(ctx, s.Dir, "stint-landing", start, ref{heads + s.Target, s.Base}); err != nil {
 		return refused(s, err)
 	}
 	from, err := c.source(ctx)

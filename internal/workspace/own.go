@@ -81,11 +81,11 @@ func lenders(objects string, depth int) (all []string, err error) {
 }
 
 // makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
-// that of a repository without any. A plain one shows the objects themselves, and no replacements.
+// that of a repository without any. One for a landing has its target, and shows the objects themselves without replacements.
 //
 // If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
 // is over soon: [Clone.Prune] takes both away.
-func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, plain bool) error {
+func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, target ...ref) error {
 	s, err := c.source(ctx)
 	if err != nil {
 		return err
@@ -102,7 +102,8 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, plain boo
 	if err := c.pin(ctx, s, dir, start, refs); err != nil {
 		return err
 	}
-	if plain {
+	landing := len(target) > 0
+	if refs = append(refs, target...); landing {
 		refs = slices.DeleteFunc(refs, func(r ref) bool { return strings.HasPrefix(r.name, "refs/replace/") })
 	}
 	own := filepath.Join(dir, ".git")
@@ -124,7 +125,7 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, plain boo
 		if name == "info/sparse-checkout" {
 			folder = s.gitDir
 		}
-		if text, err := readFile(filepath.Join(folder, name)); err == nil && !(plain && name == "info/grafts") {
+		if text, err := readFile(filepath.Join(folder, name)); err == nil && !(landing && name == "info/grafts") {
 			files[name] = string(text)
 		}
 	}

@@ -53,7 +53,7 @@ func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From)
 		}
 	}
 	if err == nil {
-		err = c.makeOwn(ctx, dir, w.Branch, start, false)
+		err = c.makeOwn(ctx, dir, w.Branch, start)
 	}
 	if err != nil {
 		return Own{}, fmt.Errorf("open a clone of %s for run %s: %w", c.Dir, run, err)
@@ -104,7 +104,7 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip, false); err != nil || !left {
+	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip); err != nil || !left {
 		return err
 	}
 	s, err := c.source(ctx)
