@@ -187,7 +187,10 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 	}
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
-		s.Missing = true
+		if gone := a.storeGone(c); gone != nil {
+			s.Fault, s.Hint = gone.Error(), fleet.Hint(gone)
+		}
+		s.Missing = s.Fault == ""
 	case err != nil:
 		s.Fault, s.Hint = err.Error(), fleet.Hint(err)
 	}

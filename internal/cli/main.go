@@ -129,6 +129,7 @@ type app struct {
 	configPath string
 	warned     *atomic.Bool // of what is held
 	storeless  string       // the state folder in which there was no store to read
+	removing   bool         // the fleet is to go: that its store is gone is no matter
 	json       bool
 	began      bool  // a command's own code was reached
 	cause      error // why the command's context ended, if it did

@@ -48,7 +48,7 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	if c.Store.Shared() {
 		return a.openShared(c, how)
 	}
-	if err := a.storeGone(c); err != nil {
+	if err := a.storeGone(c); err != nil && !a.removing {
 		return nil, err
 	}
 	o := a.storeOptions(c)
@@ -82,35 +82,10 @@ func (a *app) makeStore(ctx context.Context, c *config.Config, o sqlite.Options)
 	if err != nil || o.DryRun {
 		return db, err
 	}
-	mark := a.storeMark(c)
-	if text, _ := os.ReadFile(mark); string(text) == c.State+"\n" {
-		return db, nil
-	}
-	err = errors.Join(os.MkdirAll(filepath.Dir(mark), 0o700), os.WriteFile(mark, []byte(c.State+"\n"), 0o600))
-	if err != nil { // a home that nobody may write, where nothing is lost but the mark
+	if err := a.noteStore(c); err != nil { // a home that nobody may write: nothing is lost but the mark
 		a.log.DebugContext(ctx, "where the store is not noted", slog.Any("err", err))
 	}
 	return db, nil
-}
-
-// storeMark is a file that says in which folder the fleet has its store. It stands elsewhere: a disk that is not mounted looks like
-// a fleet that never ran, and in an empty store all claims would be free.
-func (a *app) storeMark(c *config.Config) string {
-	base := cmp.Or(a.Getenv("XDG_CONFIG_HOME"), filepath.Join(a.Getenv("HOME"), ".config"))
-	return filepath.Join(base, "stint", "stores", string(c.Fleet))
-}
-
-// storeGone is an error if the fleet had a store in its folder, and has none there now.
-func (a *app) storeGone(c *config.Config) error {
-	path := filepath.Join(c.State, sqlite.File)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if text, _ := os.ReadFile(a.storeMark(c)); string(text) != c.State+"\n" {
-		return nil
-	}
-	return fleet.WithHint(fmt.Errorf("the store of fleet %s is gone: there is no %s", c.Fleet, path),
-		"mount its disk, or put it back; to begin with an empty one: stint init --new-store")
 }
 
 // openShared opens the store of a fleet on many machines. The server is asked for nothing yet.

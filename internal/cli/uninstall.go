@@ -70,6 +70,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	if err != nil {
 		return err
 	}
+	a.removing = true
 	r := &removal{setup: &setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
 	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
 		open, err := e.Open(ctx, "")
@@ -358,7 +359,7 @@ func (r *removal) state() error {
 	if r.o.dryRun {
 		return nil
 	}
-	if err := r.remove(r.storeMark(r.c)); err != nil {
+	if err := r.forgetStore(); err != nil {
 		return err
 	}
 	left, err := os.ReadDir(r.c.State)

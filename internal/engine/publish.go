@@ -20,7 +20,7 @@ type Publisher interface {
 // Publish pushes the work of a run, and has a request opened for it, once. Work that was published
 // as it is stays as it is.
 //
-// The intention is saved before, and the address after. If we die in between, another call pushes
+// What was decided before stays until all of it is done. If we die before that, another call pushes
 // again, which changes nothing, and runs the command again: that prints the address of the request
 // that there is.
 func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Item) (r fleet.Review, remote string, err error) {
@@ -40,14 +40,11 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 	if r.Decision == fleet.DecisionPublished && r.Tip == i.Tip {
 		return r, "", nil
 	}
-	if r.Decision != fleet.DecisionPublished && r.Decision != fleet.DecisionPublishing {
+	if r.Decision != fleet.DecisionPublished {
 		r = fleet.Review{}
 	}
 	// Until it is pushed, the tip is the one that was published before.
-	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublishing, URL: r.URL}
-	if err := e.Store.SaveReview(ctx, r); err != nil {
-		return r, "", err
-	}
+	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublished, URL: r.URL}
 	if remote, err = e.Trunk.Push(ctx, landing(target, i), r.Tip); err != nil {
 		return r, "", err
 	}
@@ -63,7 +60,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 		}
 		r.URL = lastURL(string(printed))
 	}
-	r.Decision, r.Tip = fleet.DecisionPublished, i.Tip
+	r.Tip = i.Tip
 	return r, remote, e.Store.SaveReview(ctx, r)
 }
 

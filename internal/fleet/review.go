@@ -6,8 +6,6 @@ import "time"
 type ReviewDecision string
 
 const (
-	// DecisionPublishing is work that is being published, or was when the process died.
-	DecisionPublishing ReviewDecision = "publishing"
 	// DecisionPublished is work that waits elsewhere, as in a merge request.
 	DecisionPublished ReviewDecision = "published"
 	// DecisionRejected is work that a person does not want.

@@ -117,7 +117,6 @@ func TestResolve(t *testing.T) {
 		{"plain", nil, review.StateWaiting, true},
 		{"checked out", []func(*review.Item){func(i *review.Item) { i.Apart = true }}, review.StateCheckedOut, true},
 		{"published", []func(*review.Item){decided(fleet.DecisionPublished)}, review.StatePublished, true},
-		{"half published", []func(*review.Item){decided(fleet.DecisionPublishing)}, review.StateWaiting, true},
 		{"rejected", []func(*review.Item){decided(fleet.DecisionRejected)}, review.StateRejected, false},
 		{"rejected, and changed since", []func(*review.Item){decided(fleet.DecisionRejected), func(i *review.Item) { i.Tip = "later" }}, review.StateWaiting, true},
 		{"rejected, and merged all the same", []func(*review.Item){decided(fleet.DecisionRejected), landed(review.Copied)}, review.StateMerged, false},

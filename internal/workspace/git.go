@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -28,6 +29,7 @@ type git struct {
 	env     []string
 	timeout time.Duration
 	kept    []string  // the folders of git's own data, in which no link may lead out
+	options []string  // before the command, beside [pins]
 	stdin   io.Reader // of the next command; nil: nothing
 	turn    *os.File  // inherited, so that a turn lasts as long as what was begun in it
 }
@@ -87,7 +89,7 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	ctx, cancel := context.WithTimeoutCause(ctx, g.timeout, fmt.Errorf("time-out after %v", g.timeout))
 	defer cancel()
 	var stderr bytes.Buffer
-	cmd := exec.CommandContext(ctx, "git", append(pins(), args...)...)
+	cmd := exec.CommandContext(ctx, "git", slices.Concat(pins(), g.options, args)...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = g.dir, g.env, g.stdin, stdout, &stderr
 	if g.turn != nil {
 		cmd.ExtraFiles = []*os.File{g.turn}

@@ -93,7 +93,9 @@ func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err
 
 // begins is where the target stands, and whether it has the work.
 func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, in bool, err error) {
-	t.git = t.asItIs() // what was looked through is what lands
+	if t.git, err = t.unfiltered(ctx); err != nil {
+		return "", false, err
+	}
 	base, there, err := t.tip(ctx, heads+l.Target)
 	if err == nil && !there {
 		err = fleet.WithHint(fmt.Errorf("%s is no branch of the clone", l.Target),
@@ -115,7 +117,7 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
 		start = s.Base
 		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
 	}
-	if err := c.makeOwn(ctx, s.Dir, "stint-landing", start, ref{heads + s.Target, s.Base}); err != nil {
+	if err := c.makeOwn(ctx, s.Dir, "", start, ref{heads + s.Target, s.Base}); err != nil {
 		return refused(s, err)
 	}
 	from, err := c.source(ctx)
@@ -157,30 +159,46 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
 	return err
 }
 
-// filtered are the files that differ between two commits and for which git has a filter, by the attributes in a clone of the
-// second: what it writes for them is not what is in the commit.
-func (g git) filtered(ctx context.Context, in inner, base, tip string) (files []string, err error) {
+// filters are the names of those that git has, in anybody's settings.
+func (g git) filters(ctx context.Context) (names []string, err error) {
 	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	if err != nil {
-		return nil, err
-	}
-	filters := map[string]bool{}
 	for _, set := range parseSettings(listed) {
-		if section, name := ends(set.key); section == "filter" && set.scope != "command" && (name == "smudge" || name == "process") {
-			filters[strings.TrimSuffix(strings.TrimPrefix(set.key, "filter."), "."+name)] = true
+		if section, name := ends(set.key); section == "filter" && set.scope != "command" && name != "required" {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(set.key, "filter."), "."+name))
 		}
 	}
-	if len(filters) == 0 {
-		return nil, nil
+	slices.Sort(names)
+	return slices.Compact(names), err
+}
+
+// unfiltered is git that shows the objects themselves, and runs no filter: what a session has committed decides which files have
+// one.
+func (g git) unfiltered(ctx context.Context) (git, error) {
+	names, err := g.filters(ctx)
+	g = g.asItIs()
+	for _, name := range names {
+		for _, set := range []string{"smudge=", "clean=", "process=", "required=false"} {
+			g.options = append(slices.Clone(g.options), "-c", "filter."+name+"."+set)
+		}
+	}
+	return g, err
+}
+
+// filtered are the files that differ between two commits and for which git has a filter, by the attributes in the index of a
+// clone that has the second: what git keeps of them in a work tree is not what is in the commit.
+func (g git) filtered(ctx context.Context, in inner, base, tip string) (files []string, err error) {
+	filters, err := g.filters(ctx)
+	if err != nil || len(filters) == 0 {
+		return nil, err
 	}
 	changed, err := g.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=d", "-z", base, tip)...)
 	for part := range slices.Chunk(changed, mostPinned) {
-		text, err := in.git(ctx, append([]string{"check-attr", "-z", "filter", "--"}, part...)...)
+		text, err := in.git(ctx, append([]string{"check-attr", "--cached", "-z", "filter", "--"}, part...)...)
 		if err != nil {
 			return nil, err
 		}
 		for answer := range slices.Chunk(strings.Split(text, "\x00"), 3) { // file, "filter", its name
-			if len(answer) == 3 && filters[answer[2]] {
+			if len(answer) == 3 && slices.Contains(filters, answer[2]) {
 				files = append(files, answer[0])
 			}
 		}
@@ -195,24 +213,26 @@ func (g git) signed(ctx context.Context, base, tip string) (string, error) {
 	if err != nil || sign != "true" {
 		return tip, err
 	}
-	const format = "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%ad%x00%e"
-	list, err := g.run(ctx, "log", "--reverse", "--topo-order", format, "--date=raw", base+".."+tip)
+	list, err := g.run(ctx, "log", "--reverse", "--topo-order", "--format=%H%x00%T%x00%P%x00%e", base+".."+tip)
 	if err != nil {
 		return "", err
 	}
 	became := map[string]string{}
 	for line := range strings.Lines(list) {
 		f := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
-		args := []string{"-c", "i18n.commitEncoding=" + cmp.Or(f[6], "UTF-8"), "commit-tree", "-S", "-F", "-", f[1]}
+		encoding := cmp.Or(f[3], "UTF-8")
+		args := []string{"commit-tree", "-S", "-F", "-", f[1]}
 		for _, parent := range strings.Fields(f[2]) {
 			args = append(args, "-p", cmp.Or(became[parent], parent))
 		}
-		message, err := g.run(ctx, "log", "-1", "--format=%B", "--encoding="+cmp.Or(f[6], "UTF-8"), f[0])
+		text, err := g.run(ctx, "log", "-1", "--encoding="+encoding, "--date=raw", "--format=%an%x00%ae%x00%ad%x00%B", f[0])
 		if err != nil {
 			return "", err
 		}
-		author := g.feed(strings.NewReader(message))
-		author.env = append(slices.Clone(g.env), "GIT_AUTHOR_NAME="+f[3], "GIT_AUTHOR_EMAIL="+f[4], "GIT_AUTHOR_DATE="+f[5])
+		who := strings.SplitN(text, "\x00", 4)
+		author := g.feed(strings.NewReader(who[3]))
+		author.options = []string{"-c", "i18n.commitEncoding=" + encoding}
+		author.env = append(slices.Clone(g.env), "GIT_AUTHOR_NAME="+who[0], "GIT_AUTHOR_EMAIL="+who[1], "GIT_AUTHOR_DATE=@"+who[2])
 		if became[f[0]], err = author.run(ctx, args...); err != nil {
 			return "", err
 		}
@@ -295,7 +315,9 @@ func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 }
 
 func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
-	t.git = t.asItIs()
+	if t.git, err = t.unfiltered(ctx); err != nil {
+		return false, err
+	}
 	ref := heads + s.Target
 	still := func() (bool, error) {
 		at, _, err := t.tip(ctx, ref)
@@ -330,7 +352,8 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	// Git holds the index while it writes the files, and moves the branch last. It refuses, and
 	// touches nothing, if somebody was quicker to change one of them, or the branch, or has a file of that name that git
 	// ignores.
-	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", s.Commit)
+	t.options = append(slices.Clone(t.options), "-c", "branch."+s.Target+".mergeOptions=")
+	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", s.Commit)
 	ctx, cancel := tidying(ctx)
 	defer cancel()
 	if failed != nil {
@@ -348,15 +371,18 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	if at == s.Base {
 		return false, failed
 	}
-	return failed == nil || at == s.Commit, nil
+	_, moved, err = t.asks(ctx, "merge-base", "--is-ancestor", s.Commit, at) // somebody may have been on top of it by then
+	return moved, err
 }
 
 // recoverLanding brings a landing to its end that was cut short in a work tree: once git has
 // begun to write the files, the rest follows. Other changes of these files since are kept as a stash.
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
-func (t *turn) recoverLanding(ctx context.Context, dead note) error {
-	t.git = t.asItIs()
+func (t *turn) recoverLanding(ctx context.Context, dead note) (err error) {
+	if t.git, err = t.unfiltered(ctx); err != nil {
+		return err
+	}
 	if on, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || !attached || on != dead.Branch {
 		return err
 	}
@@ -526,11 +552,13 @@ func (c Clone) Push(ctx context.Context, l fleet.Landing, before string) (remote
 	return remote, nil
 }
 
-// remoteOf is where a branch comes from, or the only remote there is.
+// remoteOf is where a branch is pushed to, as git push finds it, or the only remote there is.
 func (g git) remoteOf(ctx context.Context, branch string) (string, error) {
-	remote, _, err := g.asks(ctx, "config", "--get", "branch."+branch+".remote")
-	if err != nil || remote != "" && remote != "." {
-		return remote, err
+	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch + ".remote"} {
+		remote, _, err := g.asks(ctx, "config", "--get", key)
+		if err != nil || remote != "" && remote != "." {
+			return remote, err
+		}
 	}
 	text, err := g.run(ctx, "remote")
 	if err != nil {

@@ -3,6 +3,7 @@ package workspace
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,6 +102,7 @@ func TestStack(t *testing.T) {
 				if got := clone.git("show", "-s", "--format=%cn %P", s.Commit); merge && got != "a "+s.Base+" "+l.Tip {
 					t.Errorf("committer and parents: got %q", got)
 				}
+				must.Equal(t, "branch of the folder, whose name the target could have", clone.at(s.Dir).git("rev-parse", "--abbrev-ref", "HEAD"), "HEAD")
 				if text, err := os.ReadFile(filepath.Join(s.Dir, "d")); err != nil || string(text) != "two\n" {
 					t.Errorf("in its folder: %q, %v", text, err)
 				}
@@ -131,6 +133,10 @@ func TestAdvance(t *testing.T) {
 	}{
 		"checked out":     {want: "new"},
 		"not checked out": {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }},
+		"options of merges": {before: func(g gitter) {
+			g.git("config", "branch.main.mergeOptions", "--no-ff -s ours")
+			g.git("config", "merge.verifySignatures", "true")
+		}, want: "new"},
 		"replaced": {before: func(g gitter) {
 			g.git("replace", g.git("rev-parse", "stint/bob/0own:a"), g.git("rev-parse", "main:b"))
 		}, want: "new"},
@@ -215,6 +221,9 @@ func TestLandingSigns(t *testing.T) {
 		tree.write("e", "two\n")
 		tree.git("add", "e")
 		tree.git("commit", "--quiet", "--author=Jörg <agent@x>", "--date=2001-02-03T04:05:06+0100", "-m", "two\n\nWhy.")
+		tree.write("f", "three\n")
+		tree.git("add", "f")
+		tree.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "--quiet", "--author=M\xfcller <agent@x>", "--date=1970-01-02T00:00:00Z", "-m", "f\xfcnf")
 	})
 	clone.add("x", "x")
 	dir := t.TempDir()
@@ -230,7 +239,18 @@ func TestLandingSigns(t *testing.T) {
 			}
 		}
 		must.Equal(t, "log", clone.git("log", "--reverse", "--no-merges", "--format=%an %ad %B|", "--date=iso", "-1", s.Commit, "--", "e"), "Jörg 2001-02-03 04:05:06 +0100 two\n\nWhy.\n|")
-		must.Equal(t, "tree", clone.git("ls-tree", "--name-only", s.Commit), "a\nb\nd\ne\nx")
+		must.Equal(t, "tree", clone.git("ls-tree", "--name-only", s.Commit), "a\nb\nd\ne\nf\nx")
+		raw := clone.git("log", "-1", "--no-merges", "--format=%H", s.Commit, "--", "f")
+		raw = clone.git("cat-file", "commit", raw)
+		wanted := []string{"\nauthor M\xfcller <agent@x> 86400 +0000\n", "\nencoding ISO-8859-1\n", "\n\nf\xfcnf"}
+		if !l.Merge { // a rebase writes UTF-8
+			wanted = []string{"\nauthor Müller <agent@x> 86400 +0000\n", "\n\nfünf"}
+		}
+		for _, want := range wanted {
+			if !strings.Contains(raw, want) {
+				t.Errorf("got %q, want %q in it", raw, want)
+			}
+		}
 	}
 	must.Do(t, os.WriteFile(program, []byte("#!/bin/sh\nexit 2\n"), 0o700)) // a passphrase that nobody can type
 	if s := must.Get(c.Stack(t.Context(), l))(t); !strings.Contains(s.Refused, "gpg failed to sign") {
@@ -242,27 +262,54 @@ func TestLandingSigns(t *testing.T) {
 // tree would need it, a person is asked.
 func TestLandingRunsNoFilter(t *testing.T) {
 	t.Parallel()
-	clone, _, l, c := workOf(t, func(tree gitter) {
-		tree.add(".gitattributes", "*.bin filter=x\n")
-		tree.add("d.bin", "d\n")
-	})
-	dir := t.TempDir()
-	settings, ran := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "ran")
-	must.Do(t, os.WriteFile(settings, []byte("[filter \"x\"]\n\tsmudge = touch "+ran+"; cat\n\tclean = cat\n"), 0o600))
-	c.Environment = append(c.Environment, "GIT_CONFIG_GLOBAL="+settings)
-	s := must.Get(c.Stack(t.Context(), l))(t)
-	must.Equal(t, "filtered", list(s.Filtered), "d.bin")
-	before := clone.world()
-	if _, err := c.Advance(t.Context(), s); err == nil || !strings.Contains(err.Error(), "git has a filter for d.bin") || !strings.Contains(fleet.Hint(err), "merge --ff-only "+s.Commit) {
-		t.Errorf("got %v, hint %q", err, fleet.Hint(err))
-	}
-	must.Equal(t, "the clone", clone.world(), before)
-	clone.git("switch", "--quiet", "--detach")
-	if moved, err := c.Advance(t.Context(), s); err != nil || !moved {
-		t.Errorf("not checked out: moved %v, %v", moved, err)
-	}
-	if exists(ran) {
-		t.Error("a filter ran outside of the box")
+	for name, test := range map[string]struct {
+		attributes string
+		keys       string // of the filter
+	}{
+		"smudge": {"*.bin filter=x\n", "smudge clean"},
+		"clean":  {"*.bin filter=x\n", "clean"},
+		// The file of the work tree is in an encoding in which git cannot read it; git reads the one in the index.
+		"encoded": {".gitattributes working-tree-encoding=UTF-16\n*.bin filter=x\n", "smudge clean"},
+	} {
+		for _, merge := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, merge %v", name, merge), func(t *testing.T) {
+				t.Parallel()
+				clone, _, l, c := workOf(t, func(tree gitter) {
+					tree.write("attributes", test.attributes)
+					tree.git("update-index", "--add", "--cacheinfo", "100644,"+tree.git("hash-object", "-w", "attributes")+",.gitattributes")
+					tree.write("d.bin", "d\n")
+					tree.git("add", "d.bin")
+					tree.git("commit", "--quiet", "-m", "d")
+				})
+				l.Merge = merge
+				dir := t.TempDir()
+				settings, ran := filepath.Join(dir, "gitconfig"), filepath.Join(dir, "ran")
+				text := "[filter \"x\"]\n"
+				for key := range strings.FieldsSeq(test.keys) {
+					text += "\t" + key + " = \"touch " + ran + "; cat\"\n"
+				}
+				must.Do(t, os.WriteFile(settings, []byte(text), 0o600))
+				c.Environment = append(c.Environment, "GIT_CONFIG_GLOBAL="+settings)
+				s, err := c.Stack(t.Context(), l)
+				must.Do(t, err)
+				before := clone.world()
+				if merge || name != "encoded" { // whose file is never what is in its commit, as a rebase wants it
+					must.Equal(t, "refused", s.Refused, "")
+					must.Equal(t, "filtered", list(s.Filtered), "d.bin")
+					if _, err := c.Advance(t.Context(), s); err == nil || !strings.Contains(err.Error(), "git has a filter for d.bin") || !strings.Contains(fleet.Hint(err), "merge --ff-only "+s.Commit) {
+						t.Errorf("got %v, hint %q", err, fleet.Hint(err))
+					}
+					s.Filtered = nil // nor where the question has missed it
+					_, err := c.Advance(t.Context(), s)
+					must.Do(t, err)
+				} else {
+					must.Equal(t, "the clone", clone.world(), before)
+				}
+				if exists(ran) {
+					t.Error("a filter ran outside of the box")
+				}
+			})
+		}
 	}
 }
 
@@ -427,5 +474,35 @@ func TestLandingCutShort(t *testing.T) {
 				t.Errorf("stash: %s", clone.git("stash", "show", "--patch"))
 			}
 		})
+	}
+}
+
+// TestRemoteOf has the settings by which git push finds a remote, the strongest last.
+func TestRemoteOf(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	for _, set := range [][3]string{
+		{"branch.main.remote", "origin", "origin"}, {"remote.pushDefault", "fork", "fork"}, {"branch.main.pushRemote", "mine", "mine"},
+	} {
+		clone.git("config", set[0], set[1])
+		g, _, err := clone.clone().git(t.Context(), clone.dir)
+		must.Do(t, err)
+		must.Equal(t, set[0], must.Get(g.remoteOf(t.Context(), "main"))(t), set[2])
+	}
+}
+
+// TestTargetNames has a tag and a branch of a remote beside, or in the place of, a branch.
+func TestTargetNames(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.git("tag", "main", "HEAD~1")
+	clone.git("tag", "v1", "HEAD~1")
+	for name, want := range map[string]string{"main": "refs/heads/main", "origin/main": "refs/remotes/origin/main"} {
+		must.Equal(t, name, must.Get(clone.clone().Target(t.Context(), name))(t).Tip, clone.git("rev-parse", want))
+	}
+	for _, name := range []string{"v1", "HEAD", clone.git("rev-parse", "HEAD")} {
+		if got, err := clone.clone().Target(t.Context(), name); err == nil || !strings.Contains(err.Error(), "no branch") {
+			t.Errorf("%s: got %+v, %v, want no branch", name, got, err)
+		}
 	}
 }

@@ -81,7 +81,7 @@ func lenders(objects string, depth int) (all []string, err error) {
 }
 
 // makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
-// that of a repository without any. One for a landing has its target, and shows the objects themselves without replacements.
+// that of a repository without any. Without a branch, HEAD is detached. One for a landing has its target, and shows the objects themselves without replacements.
 //
 // If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
 // is over soon: [Clone.Prune] takes both away.
@@ -113,7 +113,10 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, target ..
 		}
 	}
 	files := map[string]string{"HEAD": "ref: " + heads + branch + "\n", "objects/info/alternates": alternate(s.objects)}
-	if start != "" {
+	switch {
+	case branch == "":
+		files["HEAD"] = start + "\n"
+	case start != "":
 		refs = append(refs, ref{heads + branch, start})
 	}
 	files["packed-refs"] = packed(refs)

@@ -72,7 +72,7 @@ func (g git) target(ctx context.Context, name string) (t review.Target, err erro
 	if name != "" {
 		id, there, err := g.tip(ctx, heads+name)
 		if err == nil && !there {
-			id, there, err = g.revision(ctx, name+"^{commit}")
+			id, there, err = g.revision(ctx, "refs/remotes/"+name+"^{commit}") // and no tag of the name
 		}
 		if err == nil && !there {
 			err = fleet.WithHint(errors.New("no branch "+strconv.Quote(name)), "name one of: git branch --all")

@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
 )
@@ -318,9 +321,13 @@ func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 }
 
 // removeAll removes a folder, also what is in folders that may not be written, as a cache
-// of Go's modules makes them.
+// of Go's modules makes them, and while git writes there whose stint was killed: without its files that fails soon.
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
+	for n := 0; errors.Is(err, unix.ENOTEMPTY) && n < tries; n++ {
+		time.Sleep(pause(n))
+		err = os.RemoveAll(dir)
+	}
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}

@@ -6,10 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
@@ -351,4 +353,24 @@ func TestGitHasALimitOfMemory(t *testing.T) {
 	if f := strings.Fields(got); len(f) < 5 || f[3] != "4294967296" {
 		t.Errorf("got %q, want 4 GiB", got)
 	}
+}
+
+// TestRemoveAllOutlastsAWriter has an orphan that goes on writing into a folder.
+func TestRemoveAllOutlastsAWriter(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "d")
+	must.Do(t, os.Mkdir(dir, 0o700))
+	stop := time.Now().Add(300 * time.Millisecond)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; time.Now().Before(stop); i++ {
+			sub := filepath.Join(dir, strconv.Itoa(i%7))
+			_ = os.MkdirAll(sub, 0o700) // it may be gone again
+			_ = os.WriteFile(filepath.Join(sub, strconv.Itoa(i)), nil, 0o600)
+		}
+	}()
+	time.Sleep(50 * time.Millisecond)
+	must.Do(t, removeAll(dir))
+	<-done
 }

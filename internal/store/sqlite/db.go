@@ -349,7 +349,7 @@ func one(ctx context.Context, on *sql.Conn, s table.Statement) (err error) {
 	return rows.Err()
 }
 
-const hintNoStore = "this is not a store; restore stint.db from a backup, or move it away to start afresh"
+const hintNoStore = "this is not a store; restore stint.db from a backup, or move it away and begin anew: stint init --new-store"
 
 // translate adds to the errors of SQLite and of the system what the operator can do about
 // them.
@@ -376,7 +376,7 @@ func translate(err error) error {
 		sqlite3.ErrIoErr:    "the state folder cannot be written; look at the disk: df",
 		sqlite3.ErrReadonly: "the state folder is read-only for this user",
 		sqlite3.ErrCantOpen: "check that the state folder exists, can be written, and belongs to this user",
-		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away to start afresh",
+		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away and begin anew: stint init --new-store",
 		sqlite3.ErrNotADB:   hintNoStore,
 	}
 	return fleet.WithHint(err, hints[e.Code])

@@ -48,7 +48,7 @@ func (contract) Reviews(t *testing.T, b bundle) {
 	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "a", Reason: "make test: exit status 1"}})
 	saved(fleet.Review{Run: "0r1", Tip: "b", Decision: fleet.DecisionRejected, Reason: "not this way"})
 	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "b", OK: true}})
-	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublishing})
+	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished})
 	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished, URL: "https://forge.example/7"})
 	saved(fleet.Review{Run: "0r1", Tip: "d", Decision: fleet.DecisionLanded, Check: fleet.ReviewCheck{Tip: "d", OK: true}})
 

@@ -376,7 +376,7 @@ create table tasks (
 create table reviews (
   run          text primary key,
   tip          text not null,                  -- of the branch, when it was decided; empty: nothing was
-  decision     text not null check (decision in ('', 'publishing', 'published', 'rejected', 'superseded', 'landed')),
+  decision     text not null check (decision in ('', 'published', 'rejected', 'superseded', 'landed')),
   reason       text not null,
   url          text not null,                  -- of the request, for published work
   decided_at   integer,
