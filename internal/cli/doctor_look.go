@@ -133,7 +133,7 @@ const mostForeign = 10
 // agents and git made.
 func foreign(state string, user int) (list []string) {
 	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "clones/*"} {
-		paths, _ := filepath.Glob(filepath.Join(state, pattern)) // an error is of the pattern alone
+		paths, _ := filepath.Glob(plain.GlobIn(state, pattern)) // an error is of the pattern alone
 		for _, path := range paths {
 			info, err := os.Lstat(path)
 			if err != nil || len(list) == mostForeign {

@@ -160,7 +160,7 @@ func (r *removal) timers(ctx context.Context) error {
 // of pools that it had; and the drop-ins of a fleet of the same name, which it may not remove.
 func instances(folder string, c *config.Config) (list, others []string, err error) {
 	for _, pattern := range []string{units.Instance(c.Fleet, ""), units.Instance(c.Fleet, "*")} {
-		found, err := filepath.Glob(filepath.Join(folder, units.DropIn(pattern)))
+		found, err := filepath.Glob(plain.GlobIn(folder, units.DropIn(pattern)))
 		if err != nil {
 			return nil, nil, err
 		}
@@ -245,7 +245,7 @@ func (r *removal) silence(ctx context.Context, m *systemd.Manager, unit string, 
 
 // shared are the unit files that go with the fleet: its slice, and with the last fleet the units of all.
 func (r *removal) shared(folder string, list []string) (names []string, err error) {
-	others, err := filepath.Glob(filepath.Join(folder, units.DropIn("*")))
+	others, err := filepath.Glob(plain.GlobIn(folder, units.DropIn("*")))
 	if err != nil {
 		return nil, err
 	}

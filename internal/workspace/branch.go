@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // heads is what the refs of branches begin with.
@@ -97,7 +98,7 @@ func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
 			return tree.dir, nil
 		}
 	}
-	dirs, err := filepath.Glob(filepath.Join(t.common, "worktrees", "*"))
+	dirs, err := filepath.Glob(plain.GlobIn(t.common, "worktrees/*"))
 	if err != nil {
 		return "", err
 	}

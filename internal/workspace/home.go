@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // look is what a session left in its clone.
@@ -152,8 +153,7 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err
 		return err
 	}
 	g := s.git
-	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+quarantine, "GIT_QUARANTINE_PATH="+quarantine, "GIT_NO_LAZY_FETCH=1",
-		"GIT_ALTERNATE_OBJECT_DIRECTORIES="+strings.TrimSpace(alternate(s.objects)))
+	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+quarantine, "GIT_QUARANTINE_PATH="+quarantine, "GIT_NO_LAZY_FETCH=1", alsoIn(s.objects))
 	in := c.within(s, dir)
 	in.read = append(slices.Clone(in.read), fresh)
 	if err := in.pipe(ctx, g, fresh, tip, start); err != nil {
@@ -170,7 +170,7 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err
 	if err := g.write(ctx, paths, "ls-tree", "-r", "-z", "--name-only", tip); err != nil {
 		return errors.Join(paths.err(), err)
 	}
-	packs, err := filepath.Glob(filepath.Join(quarantine, "pack", "*"))
+	packs, err := filepath.Glob(plain.GlobIn(quarantine, "pack/*"))
 	if err != nil {
 		return err
 	}

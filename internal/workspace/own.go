@@ -254,6 +254,9 @@ func alternate(path string) string {
 	return path + "\n"
 }
 
+// alsoIn is the variable by which git finds objects in one more folder. Without the quotes it would end at a colon.
+func alsoIn(objects string) string { return "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects) }
+
 func packed(refs []ref) string {
 	slices.SortFunc(refs, func(a, b ref) int { return strings.Compare(a.name, b.name) })
 	var b strings.Builder

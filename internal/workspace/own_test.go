@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -386,5 +387,33 @@ func TestPrune(t *testing.T) {
 	c.Prune(t.Context(), Limits{Keep: 2, MaxAge: time.Hour, Now: now.AddDate(1, 0, 0)}, func(fleet.RunID) bool { return true }) //nolint:errcheck // below
 	if got := clone.git("for-each-ref", "refs/stint"); got != "" {
 		t.Errorf("a year later: %s", got)
+	}
+}
+
+// TestClonesInOddFolders has names that mean something to a shell, to git or to a pattern.
+func TestClonesInOddFolders(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a b", "p[1]", "*", "a:b", `q"uote`, "#x", `b\s`, "ü", "\xff"} {
+		t.Run(strconv.QuoteToASCII(name), func(t *testing.T) {
+			t.Parallel()
+			origin, _ := pair(t)
+			folder := filepath.Join(t.TempDir(), name)
+			clone := origin.at(filepath.Join(folder, "clone"))
+			origin.git("clone", "--quiet", "--template=", origin.dir, clone.dir)
+			c := clone.clone()
+			c.Root = filepath.Join(folder, "clones")
+			must.Do(t, os.Mkdir(c.Root, 0o700))
+			w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+			clone.at(w.Dir).add("d", "d\n")
+			must.Get(c.Close(t.Context(), w))(t)
+			clone.add("x", "x\n")
+			l := fleet.Landing{Run: own, Branch: w.Branch, Tip: clone.git("rev-parse", w.Branch), Target: "main"}
+			s := must.Get(c.Stack(t.Context(), l))(t)
+			if moved, err := c.Advance(t.Context(), s); err != nil || !moved {
+				t.Fatalf("got %v, %v", moved, err)
+			}
+			must.Do(t, c.Unstack(t.Context()))
+			must.Equal(t, "log", clone.git("log", "--format=%s"), "d\nx\nb\na\nfirst")
+		})
 	}
 }

@@ -79,7 +79,7 @@ func (g git) mergeIn(ctx context.Context, place, objects string, pairs []string)
 		return nil, err
 	}
 	defer lock.Close()
-	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+dir, "GIT_ALTERNATE_OBJECT_DIRECTORIES="+objects)
+	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+dir, alsoIn(objects))
 	parts, err := inParts(pairs, aProcess/4, func(part []string) ([]merged, error) { return g.readMerges(ctx, part) }) // a merge takes as long as four diffs
 	return slices.Concat(parts...), err
 }
@@ -87,7 +87,7 @@ func (g git) mergeIn(ctx context.Context, place, objects string, pairs []string)
 // sweep removes the scratch folders of processes that died. One that was made a moment ago, and has no lock yet,
 // may go with them: its process merges among the objects then.
 func sweep(place string) {
-	left, _ := filepath.Glob(filepath.Join(place, scratch+"*"))
+	left, _ := filepath.Glob(plain.GlobIn(place, scratch+"*"))
 	for _, dir := range left {
 		if lock, err := locked(dir); err == nil {
 			_ = os.RemoveAll(dir)

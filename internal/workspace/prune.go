@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Limits say how much of what sessions left uncommitted is kept.
@@ -69,7 +70,7 @@ func (c Clone) Prune(ctx context.Context, limits Limits, over func(fleet.RunID) 
 
 // dropTemporary removes what a homecoming left that was killed. None takes an hour.
 func dropTemporary(root string, now time.Time) (err error) {
-	folders, _ := filepath.Glob(filepath.Join(root, ".home-*"))
+	folders, _ := filepath.Glob(plain.GlobIn(root, ".home-*"))
 	for _, dir := range folders {
 		if info, lost := os.Stat(dir); lost == nil && now.Sub(info.ModTime()) > time.Hour {
 			err = errors.Join(err, removeAll(dir))

@@ -325,7 +325,7 @@ func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 func removeAll(dir string) error {
 	err := os.RemoveAll(dir)
 	for n := 0; errors.Is(err, unix.ENOTEMPTY) && n < tries; n++ {
-		time.Sleep(pause(n))
+		<-time.After(pause(n))
 		err = os.RemoveAll(dir)
 	}
 	if !errors.Is(err, fs.ErrPermission) {

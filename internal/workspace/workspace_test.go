@@ -6,12 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
@@ -359,18 +358,11 @@ func TestGitHasALimitOfMemory(t *testing.T) {
 func TestRemoveAllOutlastsAWriter(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "d")
-	must.Do(t, os.Mkdir(dir, 0o700))
-	stop := time.Now().Add(300 * time.Millisecond)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for i := 0; time.Now().Before(stop); i++ {
-			sub := filepath.Join(dir, strconv.Itoa(i%7))
-			_ = os.MkdirAll(sub, 0o700) // it may be gone again
-			_ = os.WriteFile(filepath.Join(sub, strconv.Itoa(i)), nil, 0o600)
-		}
-	}()
-	time.Sleep(50 * time.Millisecond)
+	writer := exec.CommandContext(t.Context(), "sh", "-c", `for i in $(seq 300); do mkdir -p "$0/$((i % 7))" && : >"$0/$((i % 7))/$i"; done`, dir)
+	must.Do(t, writer.Start())
+	for !exists(filepath.Join(dir, "6")) {
+		runtime.Gosched()
+	}
 	must.Do(t, removeAll(dir))
-	<-done
+	_ = writer.Wait() // its folder may be gone when it writes
 }
