@@ -356,11 +356,11 @@ func (r *removal) state() error {
 			return err
 		}
 	}
-	if r.o.dryRun {
-		return nil
-	}
 	if err := r.forgetStore(); err != nil {
 		return err
+	}
+	if r.o.dryRun {
+		return nil
 	}
 	left, err := os.ReadDir(r.c.State)
 	switch {

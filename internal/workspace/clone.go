@@ -215,10 +215,15 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 	if err := t.write(t.note); err != nil {
 		return err
 	}
-	err = do(ctx, t)
+	if err = do(ctx, t); errors.Is(err, errLeft) {
+		return err
+	}
 	// If we die here, the next to come looks for something to clean up and finds nothing.
 	return errors.Join(err, f.Truncate(0))
 }
+
+// errLeft is for what could neither be done nor taken back. The note stays.
+var errLeft = errors.New("the next command that needs the workspace goes on with it")
 
 // await locks the file, and says who has it if that takes longer than patience.
 func await(ctx context.Context, f *os.File, patience time.Duration) error {

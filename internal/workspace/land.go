@@ -111,52 +111,68 @@ func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, in boo
 	return base, in, err
 }
 
+// stack leaves work as it is that stands on the target. A rebase would drop what a merge in it has resolved: such work is merged.
 func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
-	start, command := s.Tip, []string{"rebase", "--quiet", "--no-autostash", s.Base}
-	if s.Merge {
-		start = s.Base
-		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
-	}
-	if err := c.makeOwn(ctx, s.Dir, "", start, ref{heads + s.Target, s.Base}); err != nil {
-		return refused(s, err)
-	}
 	from, err := c.source(ctx)
 	if err != nil {
 		return err
 	}
-	in := c.within(from, s.Dir)
-	in.env = []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=true", "LC_ALL=C"}
-	for _, pair := range from.env { // a rebase, too, is the operator's
-		if strings.HasPrefix(pair, "GIT_COMMITTER_") {
-			in.env = append(in.env, pair)
-		}
-	}
-	if _, err := in.git(ctx, append(pins(), command...)...); err != nil {
-		text, unread := in.git(ctx, diff("--name-only", "--diff-filter=U", "-z")...)
-		if unread != nil {
-			return errors.Join(err, unread)
-		}
-		if text == "" {
-			return refused(s, err)
-		}
-		s.Conflicts = strings.Split(strings.TrimSuffix(text, "\x00"), "\x00")
-		return nil
-	}
-	tip, err := in.git(ctx, "rev-parse", "--verify", "HEAD")
-	if err != nil || tip == s.Base {
+	_, stands, err := from.asks(ctx, "merge-base", "--is-ancestor", s.Base, s.Tip)
+	if err != nil {
 		return err
 	}
-	if !isID(tip) {
-		return fmt.Errorf("git rev-parse: want an id, got %q", said(tip))
+	merges, err := from.run(ctx, "rev-list", "--merges", "--max-count=1", s.Tip, "^"+s.Base)
+	if err != nil {
+		return err
 	}
-	if err := c.bring(ctx, from, s.Dir, tip, s.Base); err != nil {
+	start, command := s.Tip, []string{"rebase", "--quiet", "--no-autostash", s.Base}
+	switch {
+	case s.Merge, merges != "" && !stands:
+		start = s.Base
+		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
+	case stands:
+		command = nil
+	}
+	if err := c.makeOwn(ctx, s.Dir, "", start, ref{heads + s.Target, s.Base}); err != nil {
 		return refused(s, err)
+	}
+	in, tip := c.within(from, s.Dir), s.Tip
+	if command != nil {
+		tip, s.Conflicts, err = c.remake(ctx, from, in, s.Base, command)
+		if err != nil || len(s.Conflicts) > 0 || tip == s.Base {
+			return refused(s, err)
+		}
 	}
 	if s.Commit, err = from.signed(ctx, s.Base, tip); err != nil {
 		return refused(s, err)
 	}
 	s.Filtered, err = from.filtered(ctx, in, s.Base, tip)
 	return err
+}
+
+// remake has git in the clone make the commits anew that land, and brings them home; or it says which files conflict.
+func (c Clone) remake(ctx context.Context, from source, in inner, base string, command []string) (tip string, conflicts []string, err error) {
+	in.env = []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=true", "LC_ALL=C"}
+	for _, pair := range from.env { // a rebase, too, is the operator's
+		if strings.HasPrefix(pair, "GIT_COMMITTER_") {
+			in.env = append(in.env, pair)
+		}
+	}
+	if _, failed := in.git(ctx, append(pins(), command...)...); failed != nil {
+		text, err := in.git(ctx, diff("--name-only", "--diff-filter=U", "-z")...)
+		if err != nil || text == "" {
+			return "", nil, errors.Join(failed, err)
+		}
+		return "", strings.Split(strings.TrimSuffix(text, "\x00"), "\x00"), nil
+	}
+	tip, err = in.git(ctx, "rev-parse", "--verify", "HEAD")
+	switch {
+	case err != nil || tip == base:
+		return tip, nil, err
+	case !isID(tip):
+		return "", nil, fmt.Errorf("git rev-parse: want an id, got %q", said(tip))
+	}
+	return tip, nil, c.bring(ctx, from, in.dir, tip, base)
 }
 
 // filters are the names of those that git has, in anybody's settings.
@@ -358,7 +374,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	defer cancel()
 	if failed != nil {
 		if err := t.recoverLanding(ctx, n); err != nil {
-			return false, errors.Join(failed, err)
+			return false, errors.Join(failed, err, errLeft)
 		}
 	}
 	at, _, err := t.tip(ctx, ref)

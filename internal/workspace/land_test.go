@@ -60,11 +60,14 @@ func TestStack(t *testing.T) {
 		target    func(clone gitter) // what it did since
 		conflicts string
 		in        bool   // the target has it already
+		merge     bool   // the work has one, with a file of its own
 		log       string // of what would land, oldest first
 	}{
 		"at once":        {target: func(gitter) {}, log: "by agent: one, by agent: two"},
 		"target moved":   {target: func(g gitter) { g.add("x", "x") }, log: "by agent: one, by agent: two"},
 		"conflict":       {target: func(g gitter) { g.add("a", "theirs\n"); g.add("d", "theirs\n") }, conflicts: "a"},
+		"in a merge":     {target: func(gitter) {}, merge: true, log: "by agent: one, by a: side, by agent: two"},
+		"merge, moved":   {target: func(g gitter) { g.add("x", "x") }, merge: true, log: "by agent: one, by a: side, by agent: two"},
 		"merged":         {target: func(g gitter) { g.git("merge", "--quiet", "--ff-only", "stint/bob/0own") }, in: true},
 		"one is there":   {target: func(g gitter) { g.git("cherry-pick", "stint/bob/0own~1") }, log: "by agent: two"},
 		"all are there":  {target: func(g gitter) { g.git("cherry-pick", "stint/bob/0own~2..stint/bob/0own") }, in: true},
@@ -78,6 +81,14 @@ func TestStack(t *testing.T) {
 				tree.write("d", "two\n")
 				tree.git("add", "d")
 				tree.git("commit", "--quiet", "--author=agent <agent@x>", "-m", "two")
+				if test.merge {
+					tree.git("checkout", "--quiet", "-b", "side", "HEAD~1")
+					tree.add("s", "s\n")
+					tree.git("commit", "--quiet", "--amend", "-m", "side")
+					tree.git("checkout", "--quiet", "-")
+					tree.git("merge", "--quiet", "--no-ff", "--no-commit", "side")
+					tree.add("evil", "evil\n")
+				}
 			})
 			test.target(clone)
 			before := clone.world()
@@ -103,6 +114,9 @@ func TestStack(t *testing.T) {
 					t.Errorf("committer and parents: got %q", got)
 				}
 				must.Equal(t, "branch of the folder, whose name the target could have", clone.at(s.Dir).git("rev-parse", "--abbrev-ref", "HEAD"), "HEAD")
+				if test.merge && clone.git("ls-tree", "--name-only", s.Commit, "evil") == "" {
+					t.Error("what the merge has is lost")
+				}
 				if text, err := os.ReadFile(filepath.Join(s.Dir, "d")); err != nil || string(text) != "two\n" {
 					t.Errorf("in its folder: %q, %v", text, err)
 				}
@@ -505,4 +519,31 @@ func TestTargetNames(t *testing.T) {
 			t.Errorf("%s: got %+v, %v, want no branch", name, got, err)
 		}
 	}
+}
+
+// TestLandingThatCannotWrite has git stopped in the middle of the files: the next turn goes on.
+func TestLandingThatCannotWrite(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may write anywhere")
+	}
+	clone, _, l, c := workOf(t, func(tree gitter) {
+		tree.add("a", "new\n")
+		tree.add("sub/x", "x\n")
+		tree.add("z", "z\n")
+	})
+	s := must.Get(c.Stack(t.Context(), l))(t)
+	sub := filepath.Join(clone.dir, "sub")
+	must.Do(t, os.Mkdir(sub, 0o500))
+	if _, err := c.Advance(t.Context(), s); !errors.Is(err, errLeft) {
+		t.Errorf("got %v, want something left", err)
+	}
+	turn := func() error { return c.inTurn(t.Context(), neighbour, "look", func(context.Context, *turn) error { return nil }) }
+	if err := turn(); err == nil {
+		t.Error("the next turn has forgotten what is left")
+	}
+	must.Do(t, os.Chmod(sub, 0o700)) //nolint:gosec // a folder
+	must.Do(t, turn())
+	must.Equal(t, "main", clone.git("rev-parse", "main"), s.Commit)
+	must.Equal(t, "status", clone.git("status", "--porcelain"), "")
 }
