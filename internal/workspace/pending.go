@@ -180,11 +180,6 @@ func (p *pending) readPatches(ctx context.Context, tips []string) (err error) {
 			singles = append(singles, slices.DeleteFunc(own, func(id string) bool { return len(p.own[id].parents) > 1 })...)
 		}
 	}
-	if len(singles) > aProcess { // it takes processes of its own
-		if singles, err = p.plausible(ctx, singles); err != nil {
-			return err
-		}
-	}
 	if p.singles, err = p.diffs(ctx, singles); err != nil {
 		return err
 	}
