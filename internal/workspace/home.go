@@ -153,7 +153,8 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err
 		return err
 	}
 	g := s.git
-	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+quarantine, "GIT_QUARANTINE_PATH="+quarantine, "GIT_NO_LAZY_FETCH=1", alsoIn(s.objects))
+	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+quarantine, "GIT_QUARANTINE_PATH="+quarantine, alsoIn(s.objects),
+		"GIT_NO_LAZY_FETCH=1")
 	in := c.within(s, dir)
 	in.read = append(slices.Clone(in.read), fresh)
 	if err := in.pipe(ctx, g, fresh, tip, start); err != nil {

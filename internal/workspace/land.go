@@ -151,7 +151,9 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
 }
 
 // remake has git in the clone make the commits anew that land, and brings them home; or it says which files conflict.
-func (c Clone) remake(ctx context.Context, from source, in inner, base string, command []string) (tip string, conflicts []string, err error) {
+func (c Clone) remake(
+	ctx context.Context, from source, in inner, base string, command []string,
+) (tip string, conflicts []string, err error) {
 	in.env = []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=true", "LC_ALL=C"}
 	for _, pair := range from.env { // a rebase, too, is the operator's
 		if strings.HasPrefix(pair, "GIT_COMMITTER_") {

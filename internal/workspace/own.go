@@ -81,7 +81,8 @@ func lenders(objects string, depth int) (all []string, err error) {
 }
 
 // makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
-// that of a repository without any. Without a branch, HEAD is detached. One for a landing has its target, and shows the objects themselves without replacements.
+// that of a repository without any. Without a branch, HEAD is detached. One for a landing has its target, and shows the objects
+// themselves without replacements.
 //
 // If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
 // is over soon: [Clone.Prune] takes both away.

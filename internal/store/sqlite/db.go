@@ -376,7 +376,7 @@ func translate(err error) error {
 		sqlite3.ErrIoErr:    "the state folder cannot be written; look at the disk: df",
 		sqlite3.ErrReadonly: "the state folder is read-only for this user",
 		sqlite3.ErrCantOpen: "check that the state folder exists, can be written, and belongs to this user",
-		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move the state folder away and begin anew: stint init --new-store",
+		sqlite3.ErrCorrupt:  "the store is damaged; restore stint.db from a backup, or move it away and begin anew: stint init --new-store",
 		sqlite3.ErrNotADB:   hintNoStore,
 	}
 	return fleet.WithHint(err, hints[e.Code])
