@@ -89,12 +89,15 @@ func (g gitter) crash(arm string, stop int, mode, tree string) bool {
 // another one. All of them take a minute.
 const allStops = "STINT_TEST_ALL_STOPS"
 
-// everyStop does something once a stop, until there is none any more.
-func everyStop(t *testing.T, do func(t *testing.T, clone gitter, arm string, stop int) (stopped bool), prepare func(origin, clone gitter)) {
+// everyStop does something once a stop, until there is none any more. Where a stop takes long, each arm takes fewer.
+func everyStop(t *testing.T, do func(t *testing.T, clone gitter, arm string, stop int) (stopped bool), prepare func(origin, clone gitter), strides ...int) {
 	t.Helper()
 	const most = 100 // more than there are
 	again := template(t, prepare)
 	stride := 6
+	if len(strides) > 0 {
+		stride = strides[0]
+	}
 	if os.Getenv(allStops) != "" {
 		stride = 1
 	}

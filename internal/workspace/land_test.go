@@ -407,7 +407,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				}
 				clone.mustBeTidy()
 				return stopped
-			}, func(_, _ gitter) {})
+			}, func(_, _ gitter) {}, 13)
 		})
 	}
 }
@@ -438,7 +438,7 @@ func TestFirstLandingSurvivesCrashes(t *testing.T) {
 			t.Errorf("changes: %s", got)
 		}
 		return stopped
-	}, func(_, _ gitter) {})
+	}, func(_, _ gitter) {}, 13)
 }
 
 // TestLandingCutShort has a landing die while git writes the files, and a person change one of
