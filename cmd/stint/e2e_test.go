@@ -78,6 +78,7 @@ func (s *site) write(name, text string, mode os.FileMode) {
 func (s *site) stint(args ...string) string {
 	s.Helper()
 	cmd := exec.Command(s.binary, append([]string{"--config", s.path("stint.toml")}, args...)...)
+	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.path("config")) // where init notes the store
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

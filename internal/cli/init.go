@@ -343,11 +343,15 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 			return nil
 		}
 	}
-	db, err := s.makeStore(ctx, c, s.storeFor(c))
+	if err := notMovedAway(ctx, c); err != nil {
+		return err
+	}
+	db, err := sqlite.Open(ctx, s.storeFor(c))
 	if err != nil {
 		return err
 	}
-	return db.Close()
+	// If we die before the note, another init makes it.
+	return errors.Join(s.noteStore(c), db.Close())
 }
 
 // sharedState makes the folder for the identity, the locks and the runs of one machine of a fleet.

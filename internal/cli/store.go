@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -64,28 +63,14 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 		return db, nil
 	}
 	o.DryRun = how == trying
-	db, err := a.makeStore(ctx, c, o)
-	if err != nil {
-		return nil, err
-	}
-	return known(c, db, how)
-}
-
-// makeStore opens the file that is the store, or makes it.
-//
-// If we die before the mark, the next command that writes makes it.
-func (a *app) makeStore(ctx context.Context, c *config.Config, o sqlite.Options) (*sqlite.DB, error) {
 	if err := notMovedAway(ctx, c); err != nil {
 		return nil, err
 	}
 	db, err := sqlite.Open(ctx, o)
-	if err != nil || o.DryRun {
-		return db, err
+	if err != nil {
+		return nil, err
 	}
-	if err := a.noteStore(c); err != nil { // a home that nobody may write: nothing is lost but the mark
-		a.log.DebugContext(ctx, "where the store is not noted", slog.Any("err", err))
-	}
-	return db, nil
+	return known(c, db, how)
 }
 
 // openShared opens the store of a fleet on many machines. The server is asked for nothing yet.

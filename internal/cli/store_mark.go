@@ -16,7 +16,7 @@ import (
 )
 
 // A disk that is not mounted looks like a fleet that never ran, and in an empty store all claims would be free. A file of the
-// operator's, which stands elsewhere, lists the folders in which fleets of a name have stores.
+// operator's, which stands elsewhere, lists the folders in which "stint init" has made stores for fleets of a name.
 
 // storeMarks is that file, and what it lists. Without a home there is none: its path is empty.
 func (a *app) storeMarks(c *config.Config) (path string, folders []string) {
