@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"maps"
 	"os"
 	"os/exec"
@@ -351,7 +352,10 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	// If we die before the note, another init makes it.
-	return errors.Join(s.noteStore(c), db.Close())
+	if err := s.noteStore(c); err != nil { // a home that this user may not write, as root's for somebody else's fleet
+		s.log.WarnContext(ctx, "where the store is not noted", slog.Any("err", err))
+	}
+	return db.Close()
 }
 
 // sharedState makes the folder for the identity, the locks and the runs of one machine of a fleet.
