@@ -323,9 +323,12 @@ func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
 // removeAll removes a folder, also what is in folders that may not be written, as a cache
 // of Go's modules makes them, and while git writes there whose stint was killed: without its files that fails soon.
 func removeAll(dir string) error {
+	const outlast = 5 * time.Second
+	again := time.NewTicker(poll)
+	defer again.Stop()
 	err := os.RemoveAll(dir)
-	for n := 0; errors.Is(err, unix.ENOTEMPTY) && n < tries; n++ {
-		<-time.After(pause(n))
+	for n := time.Duration(0); errors.Is(err, unix.ENOTEMPTY) && n < outlast; n += poll {
+		<-again.C
 		err = os.RemoveAll(dir)
 	}
 	if !errors.Is(err, fs.ErrPermission) {
