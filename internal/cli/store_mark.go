@@ -26,7 +26,7 @@ func (a *app) storeMarks(c *config.Config) (path string, folders []string) {
 	}
 	path = filepath.Join(base, "stint", "stores", string(c.Fleet))
 	text, _ := os.ReadFile(path) // one that is not there lists nothing
-	return path, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+	return path, strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 }
 
 // noteStore notes that the fleet has a store in its folder.
@@ -38,12 +38,11 @@ func (a *app) noteStore(c *config.Config) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(c.State + "\n")
-	return errors.Join(err, f.Close())
+	return writeMarks(path, append(folders, c.State))
+}
+
+func writeMarks(path string, folders []string) error {
+	return replaceFile("list of stores", path, []byte(strings.Join(folders, "\n")+"\n"))
 }
 
 // forgetStore takes the fleet's folder from the list, and the list away that is empty then.
@@ -60,7 +59,7 @@ func (r *removal) forgetStore() error {
 	if r.o.dryRun {
 		return nil
 	}
-	return os.WriteFile(path, []byte(strings.Join(folders, "\n")+"\n"), 0o600)
+	return writeMarks(path, folders)
 }
 
 // storeGone is an error if the fleet had a store in its folder, and has none there now.

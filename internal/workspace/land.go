@@ -70,7 +70,8 @@ func (c Clone) landingDir() string { return filepath.Join(c.Root, "landing-"+str
 // committer is the operator. A target that is checked out has to be clean.
 //
 // If we die in it, or before [Clone.Unstack], the folder is left; the next to land, or
-// [Clone.Prune], removes it.
+// [Clone.Prune], removes it. If we die after the clone's pin and before its folder, the next to land removes the pin. What
+// had come home by then is in no branch, and git's gc removes it.
 func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err error) {
 	s = fleet.Stacked{Landing: l, Dir: c.landingDir()}
 	err = c.discard(ctx, s.Dir)
