@@ -76,15 +76,14 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5/pgconn"},
 			not:     []string{"database/sql", "os", "os/exec"},
 		},
-		"internal/claim": {house: []string{"internal/fleet", "internal/store"}, not: append(outside, "os")},
+		"internal/claim": {
+			house:   []string{"internal/fleet", "internal/rundir", "internal/store"},
+			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
+			not:     outside,
+		},
 		"internal/host": {
 			house:   []string{"internal/fleet", "internal/store"},
 			foreign: []string{"github.com/gofrs/flock", "github.com/google/renameio/v2", "golang.org/x/sys/unix"},
-			not:     []string{"os/exec"},
-		},
-		"internal/lane": {
-			house:   []string{"internal/fleet", "internal/rundir"},
-			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
 			not:     []string{"os/exec"},
 		},
 		"internal/frontmatter": {
@@ -179,7 +178,7 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect", "internal/lane",
+				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect",
 				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
 				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},

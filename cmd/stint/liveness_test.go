@@ -23,8 +23,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/bandit"
+	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/lane"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
@@ -459,7 +459,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 	s.Cleanup(func() { _ = db.Close() })
 	for i := range n {
 		r := fleet.Run{ID: fleet.NewRunID(time.Now(), uint32(i)), Category: "code", Agent: "fake", CreatedAt: time.Now()}
-		lock, err := lane.Dir(state).Live(r.ID)
+		lock, err := claim.Locks(state).Live(r.ID)
 		if err == nil {
 			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r), db.BeginRun(s.Context(), r.ID, 1<<22))
 		}

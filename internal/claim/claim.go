@@ -1,7 +1,10 @@
-// Package claim is how claims are got, kept and given back. The store decides who has one; it
-// cannot know whether the session that is in the way still lives. So this package asks, between
-// two writes, and gives the store the answer. A [Keeper] renews a claim while work is done
-// under it.
+// Package claim holds what keeps sessions apart: the claims on tasks, and the locks of one machine.
+//
+// A [Desk] gets claims and gives them back. The store decides who has one; it cannot know whether
+// the session that is in the way still lives. So the desk asks, between two writes, and gives the
+// store the answer. A [Keeper] renews a claim while work is done under it.
+//
+// [Locks] keep the sessions of a category apart, each in a lane, and show which runs live.
 package claim
 
 import (

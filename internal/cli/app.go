@@ -27,7 +27,6 @@ import (
 	"stint/internal/gate"
 	"stint/internal/host"
 	"stint/internal/inspect"
-	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/notice"
 	"stint/internal/plain"
@@ -91,7 +90,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		},
 		Sources:   sources,
 		Ranker:    newAsker(c, c.Selector.Command, maxPayload),
-		Lanes:     lane.Dir(c.State),
+		Lanes:     claim.Locks(c.State),
 		Stopper:   sessions,
 		Runner:    runner,
 		Boxes:     runner,
@@ -165,7 +164,7 @@ func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engin
 }
 
 func (a *app) sessions(c *config.Config) session.Sessions {
-	return session.Sessions{State: c.State, Here: a.here(c), Locks: lane.Dir(c.State), Units: systemd.Units{}, Log: a.log}
+	return session.Sessions{State: c.State, Here: a.here(c), Locks: claim.Locks(c.State), Units: systemd.Units{}, Log: a.log}
 }
 
 // here is where this process is, once somebody asks: the identity may be given on the way to the

@@ -20,11 +20,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/bandit"
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/replay"
 	"stint/internal/rundir"
@@ -96,7 +96,7 @@ func newBench(t *testing.T, categories string) *bench {
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},
-		Lanes: lane.Dir(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
+		Lanes: claim.Locks(c.State), Stopper: b, Runner: agent(nil), Repo: noRepo{}, Folders: folders, Sources: sources,
 		Elapsed: func() time.Duration { return virtual().Sub(start) + b.clock().Sub(noon) },
 	}
 	return b
@@ -137,7 +137,7 @@ func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	if said, certain := b.Here.Says(r.Seat); certain {
 		return said
 	}
-	switch lives, err := lane.Dir(b.Config.State).Lives(r.ID); {
+	switch lives, err := claim.Locks(b.Config.State).Lives(r.ID); {
 	case r.ID == b.untimed:
 		return fleet.Gone
 	case errors.Is(err, fleet.ErrNotFound):

@@ -11,10 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/lane"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -28,7 +28,7 @@ func TestPivotPassesBusyLanes(t *testing.T) {
 	}
 	fired := must.Get(b.fire(engine.FanoutOptions{Payload: []byte(`{"all_scores":{"code":9,"docs":8,"triage":7,"news":6}}`)}))(t)
 	for _, c := range []fleet.Category{"docs", "triage"} {
-		held := must.Get(lane.Dir(b.Config.State).Take(c, 1, b.runOf(fired, c)))(t)
+		held := must.Get(claim.Locks(b.Config.State).Take(c, 1, b.runOf(fired, c)))(t)
 		defer func() { _ = held.Release() }()
 	}
 	b.Store = &rival{Store: b.db, holder: "quick", quick: 1}

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"stint/internal/bandit"
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/host"
 	"stint/internal/inspect"
-	"stint/internal/lane"
 	"stint/internal/report"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
@@ -38,7 +38,7 @@ const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.d
 func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
 	b.Helper()
 	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Seat: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
-	lock := must.Get(lane.Dir(b.Config.State).Live(r.ID))(b)
+	lock := must.Get(claim.Locks(b.Config.State).Live(r.ID))(b)
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
 	err := errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))

@@ -17,11 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/lane"
 	"stint/internal/lesson"
 	"stint/internal/rundir"
 	"stint/internal/session"
@@ -105,7 +105,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 			Lessons: lesson.Folder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
 			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: os.Getenv,
 		},
-		Lanes: lane.Dir(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
+		Lanes: claim.Locks(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
 	}
 }
 

@@ -1,8 +1,4 @@
-// Package lane owns the locks that keep the sessions of a category apart on one
-// machine: flock(2) on files that are never unlinked, so that no two processes can
-// hold locks on two files of one name. The text in a lock file is for people; the kernel alone
-// knows its holder.
-package lane
+package claim
 
 import (
 	"errors"
@@ -21,12 +17,14 @@ import (
 	"stint/internal/rundir"
 )
 
-// Dir is the fleet's state folder, in which the locks are kept.
-type Dir string
+// Locks is the fleet's state folder, in which the locks of this machine are kept: flock(2) on files
+// that are never unlinked. So no two processes can hold locks on two files of one name. The text in
+// a lock file is for people; the kernel alone knows its holder.
+type Locks string
 
 // Take takes one lane of a category, counted from 1, without waiting. When it is taken
 // the error wraps [fleet.ErrBusy].
-func (s Dir) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
+func (s Locks) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, error) {
 	dir := filepath.Join(string(s), "locks")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fleet.Lane{}, err
@@ -49,7 +47,7 @@ func (s Dir) Take(c fleet.Category, lane int, run fleet.RunID) (fleet.Lane, erro
 // agent inherits the file, and nobody ever unlocks it: the kernel frees the lock
 // when the last process that kept the descriptor is gone. A run that lives already
 // is an error that wraps [fleet.ErrBusy].
-func (s Dir) Live(run fleet.RunID) (*os.File, error) {
+func (s Locks) Live(run fleet.RunID) (*os.File, error) {
 	files := fleet.FilesOf(string(s), run)
 	if err := rundir.MakeFolder(files.Dir); err != nil {
 		return nil, fmt.Errorf("lock of run %s: %w", run, err)
@@ -69,7 +67,7 @@ func (s Dir) Live(run fleet.RunID) (*os.File, error) {
 
 // Cgroup is the one of the unified hierarchy that a run's process was in when it began,
 // if that was its unit's; empty: nobody knows.
-func (s Dir) Cgroup(run fleet.RunID, unit string) string {
+func (s Locks) Cgroup(run fleet.RunID, unit string) string {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if err != nil {
 		return ""
@@ -107,7 +105,7 @@ func outwait(f *os.File) error {
 // Lives reports whether some process of the run still holds its lock. For a run that never took
 // it here the error wraps [fleet.ErrNotFound]. Where something else is in its place, nobody
 // knows: that is another error.
-func (s Dir) Lives(run fleet.RunID) (bool, error) {
+func (s Locks) Lives(run fleet.RunID) (bool, error) {
 	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, fmt.Errorf("lock of run %s: %w", run, fleet.ErrNotFound)

@@ -1,4 +1,4 @@
-package lane
+package claim
 
 import (
 	"bufio"
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	if !child {
 		os.Exit(m.Run())
 	}
-	if err := hold(mode, Dir(os.Getenv(childState))); err != nil {
+	if err := hold(mode, Locks(os.Getenv(childState))); err != nil {
 		fmt.Fprintln(os.Stdout, err)
 		os.Exit(1)
 	}
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-func hold(mode string, s Dir) error {
+func hold(mode string, s Locks) error {
 	switch mode {
 	case "take":
 		_, err := s.Take("code", 1, "0child")
@@ -68,7 +68,7 @@ type child struct {
 }
 
 // start starts one and waits until as many processes as are expected are ready.
-func start(t *testing.T, mode string, s Dir, processes int) child {
+func start(t *testing.T, mode string, s Locks, processes int) child {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childMode+"="+mode, childState+"="+string(s))
@@ -111,7 +111,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func mustTake(t *testing.T, s Dir, lane int) fleet.Lane {
+func mustTake(t *testing.T, s Locks, lane int) fleet.Lane {
 	t.Helper()
 	l := must.Get(s.Take("code", lane, "0test"))(t)
 	if l.Number != lane {
@@ -120,22 +120,22 @@ func mustTake(t *testing.T, s Dir, lane int) fleet.Lane {
 	return l
 }
 
-func mustBeBusy(t *testing.T, s Dir, lane int) {
+func mustBeBusy(t *testing.T, s Locks, lane int) {
 	t.Helper()
 	if l, err := s.Take("code", lane, "0test"); !errors.Is(err, fleet.ErrBusy) {
 		t.Fatalf("got lane %d, %v, want busy", l.Number, err)
 	}
 }
 
-func lives(t *testing.T, s Dir, run fleet.RunID) bool {
+func lives(t *testing.T, s Locks, run fleet.RunID) bool {
 	t.Helper()
 	l := must.Get(s.Lives(run))(t)
 	return l
 }
 
-func TestTake(t *testing.T) {
+func TestTakeLane(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	first := mustTake(t, s, 1)
 	second := mustTake(t, s, 2)
 	mustBeBusy(t, s, 2)
@@ -158,7 +158,7 @@ func TestTake(t *testing.T) {
 // an unlinked one could be held beside its successor.
 func TestLockFilesStay(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	path := filepath.Join(string(s), "locks", "code.1.lock")
 	l := mustTake(t, s, 1)
 	before := must.Get(os.Stat(path))(t)
@@ -183,25 +183,25 @@ func TestLockFilesStay(t *testing.T) {
 // TestLockFileTextMeansNothing leaves a file that looks held.
 func TestLockFileTextMeansNothing(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	must.Do(t, os.MkdirAll(filepath.Join(string(s), "locks"), 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(string(s), "locks", "code.1.lock"), []byte("run 0r pid 1\n"), 0o600))
 	mustTake(t, s, 1)
 }
 
-func TestTakeOfTheDead(t *testing.T) {
+func TestTakeLaneOfTheDead(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	holder := start(t, "take", s, 1)
 	mustBeBusy(t, s, 1)
 	holder.kill(t)
 	mustTake(t, s, 1)
 }
 
-// TestTakeAtOnce has many take one lane again and again: never two at a time.
-func TestTakeAtOnce(t *testing.T) {
+// TestTakeLaneAtOnce has many take one lane again and again: never two at a time.
+func TestTakeLaneAtOnce(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	var (
 		wg      sync.WaitGroup
 		holding = make(chan struct{}, 1)
@@ -233,14 +233,14 @@ func TestTakeAtOnce(t *testing.T) {
 	mustTake(t, s, 1)
 }
 
-func TestTakeWithoutFolder(t *testing.T) {
+func TestTakeLaneWithoutFolder(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(t, os.WriteFile(file, nil, 0o600))
-	if _, err := Dir(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
+	if _, err := Locks(file).Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
 		t.Errorf("got %v, want an error that is not busy", err)
 	}
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	must.Do(t, os.MkdirAll(filepath.Join(string(s), "locks", "code.1.lock"), 0o700))
 	if _, err := s.Take("code", 1, "0test"); err == nil || errors.Is(err, fleet.ErrBusy) {
 		t.Errorf("got %v for a folder in place of the lock, want an error that is not busy", err)
@@ -249,7 +249,7 @@ func TestTakeWithoutFolder(t *testing.T) {
 
 func TestLive(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	if _, err := s.Lives("0r1"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("got %v of a run that never began here, want not found", err)
 	}
@@ -279,7 +279,7 @@ func TestLive(t *testing.T) {
 // the other for the run.
 func TestLivesBesideAProbe(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	alive := must.Get(s.Live("0r1"))(t)
 	must.Do(t, alive.Close())
 	probe := must.Get(os.Open(alive.Name()))(t)
@@ -294,7 +294,7 @@ func TestLivesBesideAProbe(t *testing.T) {
 // ends.
 func TestLiveTwice(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	alive := must.Get(s.Live("0r1"))(t)
 	defer alive.Close()
 	second := make(chan error, 1)
@@ -315,7 +315,7 @@ func TestLiveTwice(t *testing.T) {
 // TestLiveUnderProbes begins runs while others keep asking whether they live.
 func TestLiveUnderProbes(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 3 {
@@ -353,7 +353,7 @@ func TestLiveUnderProbes(t *testing.T) {
 // agent does.
 func TestLivesWithItsAgent(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	supervisor := start(t, "live", s, 2)
 	if !lives(t, s, "0child") {
 		t.Error("got the run dead, want alive")
@@ -370,7 +370,7 @@ func TestLivesWithItsAgent(t *testing.T) {
 
 func TestLivesUnreadable(t *testing.T) {
 	t.Parallel()
-	s := Dir(t.TempDir())
+	s := Locks(t.TempDir())
 	path := fleet.FilesOf(string(s), "0r1").Alive
 	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	must.Do(t, os.Symlink(path, path))
@@ -399,7 +399,7 @@ func TestCgroup(t *testing.T) {
 		"0::/\n0::\n":                                        "",
 		strings.Repeat("x", 64<<10) + "\n0::/" + unit + "\n": "",
 	} {
-		s := Dir(t.TempDir())
+		s := Locks(t.TempDir())
 		f := must.Get(s.Live("0r1"))(t)
 		must.Do(t, errors.Join(f.Truncate(0), os.WriteFile(f.Name(), []byte(text), 0o600), f.Close()))
 		if got := s.Cgroup("0r1", unit); got != want {
