@@ -53,7 +53,6 @@ func rules() map[string]rule {
 		},
 		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
 		"internal/plot":       {house: []string{"internal/markup"}, not: world},
-		"internal/pressure":   {house: []string{"internal/plain"}, not: world},
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/grade":      {house: []string{"internal/fleet"}, not: world},
 		"internal/report":     {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
@@ -81,10 +80,10 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
 			not:     outside,
 		},
-		"internal/host": {
+		"internal/machine": {
 			house:   []string{"internal/fleet", "internal/store"},
 			foreign: []string{"github.com/gofrs/flock", "github.com/google/renameio/v2", "golang.org/x/sys/unix"},
-			not:     []string{"os/exec"},
+			not:     outside,
 		},
 		"internal/frontmatter": {
 			house:   []string{"internal/fleet"},
@@ -127,7 +126,7 @@ func rules() map[string]rule {
 		// these two do not know each other.
 		"internal/survey": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/pressure",
+				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade",
 				"internal/review", "internal/selector", "internal/store", "internal/store/book", "internal/transcript",
 			},
 			not: outside,
@@ -178,8 +177,8 @@ func rules() map[string]rule {
 		"systemd": {house: []string{"internal/fleet"}, not: world},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/host", "internal/inspect",
-				"internal/lesson", "internal/metrics", "internal/notice", "internal/pressure", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
+				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect",
+				"internal/lesson", "internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
 				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
@@ -213,7 +212,7 @@ func rules() map[string]rule {
 		"scripts/sbom":       {},
 		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/host", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/machine", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},
 		},
 		"scripts/testtrackers": {},

@@ -11,7 +11,7 @@ import (
 	"stint/internal/cli"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/store"
 	"stint/internal/testkit/storetest"
 )
@@ -37,7 +37,7 @@ func crashstint() {
 	later, _ := time.ParseDuration(os.Getenv(crashLater))
 	off, _ := time.ParseDuration(os.Getenv(crashClock))
 	s.Now = func() time.Time { return time.Now().Add(later + off) }
-	s.Elapsed = func() time.Duration { return host.Elapsed() + later }
+	s.Elapsed = func() time.Duration { return machine.Elapsed() + later }
 	s.Tamper = func(e *engine.Engine) {
 		stop := stop(os.Getenv(crashStop))
 		writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })

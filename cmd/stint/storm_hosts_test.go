@@ -27,7 +27,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/store/postgres"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
@@ -477,7 +477,7 @@ func (s *hostsStorm) freeze(ctx context.Context) {
 			_ = unix.Kill(worker, unix.SIGCONT)
 			continue
 		}
-		s.frozen.Store(parts[1], host.Elapsed())
+		s.frozen.Store(parts[1], machine.Elapsed())
 		s.pause(ctx, int(s.size.ttl.Milliseconds()), int(s.size.ttl.Milliseconds())*2, chance)
 		for _, pid := range []int{worker, agent} {
 			if isProcess(pid, parts[1]) || pid == worker {
@@ -660,11 +660,11 @@ func agentBeat(dir string) error {
 	length := time.Duration(300+100*int(id[len(id)-1]%30)) * time.Millisecond
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for end := host.Elapsed() + length; host.Elapsed() < end; <-tick.C {
+	for end := machine.Elapsed() + length; machine.Elapsed() < end; <-tick.C {
 		if os.Getppid() != parent {
 			os.Exit(1)
 		}
-		if _, err := fmt.Fprintln(f, int64(host.Elapsed())); err != nil {
+		if _, err := fmt.Fprintln(f, int64(machine.Elapsed())); err != nil {
 			return err
 		}
 	}

@@ -25,12 +25,11 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/gate"
-	"stint/internal/host"
 	"stint/internal/inspect"
 	"stint/internal/lesson"
+	"stint/internal/machine"
 	"stint/internal/notice"
 	"stint/internal/plain"
-	"stint/internal/pressure"
 	"stint/internal/review"
 	"stint/internal/rundir"
 	"stint/internal/screen"
@@ -81,7 +80,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Ends:     folders,
 			Work:     places,
 			Gates:    newGates(c),
-			Machine:  func() pressure.Reading { return pressure.Read(os.DirFS("/proc")) },
+			Machine:  func(left int64) string { return machine.ReadPressure(os.DirFS("/proc")).Refuse(left) },
 			Timers:   timers{c.Fleet},
 			Log:      a.log,
 			Now:      a.Now,
@@ -171,7 +170,7 @@ func (a *app) sessions(c *config.Config) session.Sessions {
 // store. Where it cannot be read, every session is another machine's.
 func (a *app) here(c *config.Config) func() fleet.Seat {
 	return sync.OnceValue(func() fleet.Seat {
-		i, err := host.Read(c.State)
+		i, err := machine.ReadIdentity(c.State)
 		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
 			a.log.Warn("no session is known to live", slog.Any("err", err))
 			return fleet.Seat{Host: "none"}
@@ -183,7 +182,7 @@ func (a *app) here(c *config.Config) func() fleet.Seat {
 // ownHost is what this machine says of itself to the fleet. One whose identity cannot be read says
 // nothing.
 func (a *app) ownHost(c *config.Config) fleet.Host {
-	i, err := host.Read(c.State)
+	i, err := machine.ReadIdentity(c.State)
 	if err != nil {
 		return fleet.Host{}
 	}
@@ -198,7 +197,7 @@ func (a *app) ownHost(c *config.Config) fleet.Host {
 }
 
 // thisMachine is the machine that this process is on.
-func thisMachine() host.Machine { return host.This(os.DirFS("/")) }
+func thisMachine() machine.Local { return machine.This(os.DirFS("/")) }
 
 // desk is where claims are asked for.
 func (a *app) desk(c *config.Config, s store.Store) claim.Desk {
@@ -364,7 +363,7 @@ func newNotices(c *config.Config) engine.Notices {
 	if len(n.Command) == 0 {
 		return nil
 	}
-	s := notice.Sender{Fleet: c.Fleet, Host: host.NameIn(c.State), Command: operators(c, n.Command)}
+	s := notice.Sender{Fleet: c.Fleet, Host: machine.NameIn(c.State), Command: operators(c, n.Command)}
 	s.Command.Timeout = min(s.Command.Timeout, maxNotice)
 	return s
 }

@@ -15,7 +15,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/rundir"
 	"stint/internal/session"
@@ -183,7 +183,7 @@ func (a *app) storeFacts(ctx context.Context, c *config.Config) doctor.Store {
 		if _, at, unread := db.Hosts(ctx); unread == nil { // else the damage says why
 			s.Ahead = at.Sub(a.Now())
 		}
-		err = cmp.Or(errors.Join(err, db.Close()), host.Check(c.State, thisMachine(), false))
+		err = cmp.Or(errors.Join(err, db.Close()), machine.Check(c.State, thisMachine(), false))
 	}
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
@@ -212,7 +212,7 @@ func (a *app) serverFacts(ctx context.Context, c *config.Config) doctor.Store {
 		if asked == nil && found.Schema == found.Known {
 			asked = a.lookAtHosts(ctx, c, db, s.Server)
 		}
-		err = cmp.Or(errors.Join(asked, db.Close()), host.Check(c.State, thisMachine(), false))
+		err = cmp.Or(errors.Join(asked, db.Close()), machine.Check(c.State, thisMachine(), false))
 	}
 	if err != nil {
 		s.Server, s.Fault, s.Hint = nil, err.Error(), fleet.Hint(err)

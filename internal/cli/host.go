@@ -11,8 +11,8 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/host"
 	"stint/internal/inspect"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/store"
@@ -184,7 +184,7 @@ func (a *app) showHost() error {
 	if err != nil {
 		return err
 	}
-	i, err := host.Read(c.State)
+	i, err := machine.ReadIdentity(c.State)
 	if errors.Is(err, fleet.ErrNotFound) {
 		a.nothingYet()
 		return fmt.Errorf("%s has no identity yet: %w", c.State, fleet.ErrNothing)
@@ -201,7 +201,7 @@ func (a *app) adoptHost(name string, dryRun bool) error {
 	if err != nil {
 		return err
 	}
-	i, changed, err := host.Adopt(c.State, thisMachine(), name, dryRun)
+	i, changed, err := machine.Adopt(c.State, thisMachine(), name, dryRun)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", c.State, err)
 	}

@@ -27,7 +27,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/wire"
 )
@@ -48,7 +48,7 @@ type Surroundings struct {
 func Process() Surroundings {
 	return Surroundings{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Getenv: os.Getenv, Now: time.Now, Elapsed: host.Elapsed, Random: rand.Uint64,
+		Getenv: os.Getenv, Now: time.Now, Elapsed: machine.Elapsed, Random: rand.Uint64,
 	}
 }
 

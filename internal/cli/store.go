@@ -14,7 +14,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
@@ -90,7 +90,7 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 func (a *app) serverOptions(c *config.Config) postgres.Options {
 	o := postgres.Options{
 		DSN: a.server(c).DSN, Fleet: c.Fleet, Settings: c.Selector.Settings(), Host: func() string { return a.here(c)().Host },
-		Memory: host.Memory(c.State), Self: func() fleet.Host { return a.ownHost(c) },
+		Memory: machine.Memory(c.State), Self: func() fleet.Host { return a.ownHost(c) },
 	}
 	for _, category := range c.Categories {
 		o.Pause = max(o.Pause, claim.Heard(category.TTL))
@@ -110,7 +110,7 @@ func (a *app) server(c *config.Config) config.Store {
 // known is a store that this machine may write to. If we die before a new state folder has its
 // identity, the next command that writes gives it one.
 func known(c *config.Config, db store.Store, how access) (store.Store, error) {
-	if err := host.Check(c.State, thisMachine(), how == writing); err != nil {
+	if err := machine.Check(c.State, thisMachine(), how == writing); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil

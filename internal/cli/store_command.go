@@ -13,7 +13,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/store/book"
@@ -165,7 +165,7 @@ func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
 	case !errors.Is(err, postgres.ErrDeposed):
 		return err
 	}
-	was, err := host.Memory(c.State).Accept(dryRun)
+	was, err := machine.Memory(c.State).Accept(dryRun)
 	switch {
 	case err != nil:
 		return err

@@ -18,7 +18,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/systemd"
 	"stint/internal/trust"
@@ -67,7 +67,7 @@ func (a *app) refuseCopy(path string) error {
 				continue
 			}
 			state := filepath.Dir(filepath.Dir(folder))
-			if _, err := os.Lstat(filepath.Join(state, host.File)); err == nil {
+			if _, err := os.Lstat(filepath.Join(state, machine.IdentityFile)); err == nil {
 				return fleet.WithHint(usage(fmt.Errorf("%s is a copy in the clone of session %s", path, id)),
 					"run stint in the workspace, or name the workspace's file: --config")
 			}
@@ -77,7 +77,7 @@ func (a *app) refuseCopy(path string) error {
 }
 
 func (a *app) configOptions() config.Options {
-	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: host.NameIn}
+	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: machine.NameIn}
 }
 
 // trustStore is where a configuration's record is. It goes by the file's path alone, for what

@@ -16,7 +16,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
@@ -350,7 +350,7 @@ func (r *removal) state() error {
 	}
 	for _, path := range []string{
 		"clones", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
-		host.File, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
+		machine.IdentityFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
 			return err

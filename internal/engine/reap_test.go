@@ -19,8 +19,8 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/host"
 	"stint/internal/inspect"
+	"stint/internal/machine"
 	"stint/internal/report"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
@@ -438,7 +438,7 @@ func TestClockSteps(t *testing.T) {
 		t.Run(step.String(), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, halfHour)
-			b.Elapsed = host.Elapsed // nobody sets that
+			b.Elapsed = machine.Elapsed // nobody sets that
 			b.supervised.Store(true)
 			b.addTask("fix", "code", fleet.StateTodo)
 			b.addTask("other", "code", fleet.StateTodo)

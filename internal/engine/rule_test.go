@@ -16,7 +16,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/pressure"
+	"stint/internal/machine"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
@@ -126,7 +126,7 @@ func obstacles() []obstacle {
 			b.noop("0noop2", "void")
 		}, want: "backs off for 1 more fire", alone: "its own grade ends that", yields: true},
 		{kind: fleet.HinderedByMachine, name: "machine short", meet: func(b *bench) {
-			b.Machine = func() pressure.Reading { return pressure.Reading{MemoryAvailable: new(int64(1 << 20))} }
+			b.Machine = func(left int64) string { return machine.Pressure{MemoryAvailable: new(int64(1 << 20))}.Refuse(left) }
 		}, want: "memory"},
 		{kind: fleet.HinderedBySlots, name: "no slot", meet: func(b *bench) {
 			b.Config.Fanout.Slots = 1

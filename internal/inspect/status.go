@@ -242,7 +242,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
 		list = append(list, Closure{Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
-		if reason := e.Machine().Refuse(e.Config.Fanout.MinMemory); reason != "" {
+		if reason := e.Machine(e.Config.Fanout.MinMemory); reason != "" {
 			list = append(list, Closure{Reason: reason})
 		}
 	}

@@ -18,7 +18,6 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/pressure"
 	"stint/internal/store"
 )
 
@@ -83,7 +82,7 @@ type Fleet struct {
 	Ends     claim.Ends
 	Work     Work                    // nil: nobody looks for branches of runs
 	Gates    Gates                   // nil: none
-	Machine  func() pressure.Reading // nil: nobody looks
+	Machine  func(left int64) string // why it should start nothing, with so many bytes left; nil: nobody looks
 	Timers   Timers                  // nil: no service manager
 	Log      *slog.Logger
 	Now      func() time.Time

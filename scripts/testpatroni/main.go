@@ -17,7 +17,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 )
@@ -110,7 +110,7 @@ func (t *trial) machine(c *cluster, state string, m int) (*postgres.DB, error) {
 	}
 	return postgres.Open(postgres.Options{
 		DSN: c.dsn(), Fleet: "trial", Settings: bandit.Defaults(), Host: func() string { return fmt.Sprint("machine", m) },
-		Memory: host.Memory(state), Pause: pause,
+		Memory: machine.Memory(state), Pause: pause,
 	})
 }
 

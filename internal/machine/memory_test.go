@@ -1,4 +1,4 @@
-package host_test
+package machine_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"stint/internal/host"
+	"stint/internal/machine"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -14,7 +14,7 @@ import (
 // TestMemory has many processes' worth of writers remember what they saw: the last of it is kept.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	m := host.Memory(t.TempDir())
+	m := machine.Memory(t.TempDir())
 	if s := m.Seen(); s != (store.Seen{}) {
 		t.Errorf("before anything was seen: %+v", s)
 	}
@@ -48,7 +48,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("accept: was %+v, is %+v, %v", was, m.Seen(), err)
 	}
 	// A write that was cut off by a power cut.
-	must.Do(t, os.WriteFile(filepath.Join(string(m), host.SeenFile), []byte(`{"System":"2","Tim`), 0o600))
+	must.Do(t, os.WriteFile(filepath.Join(string(m), "store.seen"), []byte(`{"System":"2","Tim`), 0o600))
 	if s := m.Seen(); s != (store.Seen{}) {
 		t.Errorf("of half a line: %+v", s)
 	}

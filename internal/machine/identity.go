@@ -1,7 +1,10 @@
-// Package host is who this machine is to a fleet: the identity that a state folder has, and which
-// start of the machine this is. A process knows only of sessions of its own machine, and that
-// those of before its start are gone.
-package host
+// Package machine holds what a fleet knows of the machine that a process is on.
+//
+// A state folder has the [Identity] of its machine, and [Local] says which start of the machine this
+// is. A process knows only of sessions of its own machine, and that those of before its start are
+// gone. [Memory] keeps what the machine has seen of a shared store, and [Pressure] says how short
+// of memory the machine itself is.
+package machine
 
 import (
 	"cmp"
@@ -22,8 +25,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// File is the identity's name in the state folder.
-const File = "host"
+// IdentityFile is the identity's name in the state folder.
+const IdentityFile = "host"
 
 const schema = "stint/identity@1"
 
@@ -34,24 +37,24 @@ type Identity struct {
 	Machine string `json:"machine"` // machine-id(5) then; empty: it had none, as many containers
 }
 
-// Machine is what can be known of the machine that this process is on.
-type Machine struct {
-	ID   string // machine-id(5); empty: it has none
+// Local is what can be known of the machine that this process is on.
+type Local struct {
+	id   string // machine-id(5); empty: it has none
 	root fs.FS
 }
 
 // This reads it below a root folder.
-func This(root fs.FS) Machine {
-	m := Machine{ID: line(root, "etc/machine-id"), root: root}
-	if m.ID == "uninitialized" { // while it boots for the first time
-		m.ID = ""
+func This(root fs.FS) Local {
+	m := Local{id: line(root, "etc/machine-id"), root: root}
+	if m.id == "uninitialized" { // while it boots for the first time
+		m.id = ""
 	}
 	return m
 }
 
 // Boot is another one each time the machine is started; empty: nobody knows. It is read only
 // where it is asked for, as a claim has no use for it.
-func (m Machine) Boot() string { return line(m.root, "proc/sys/kernel/random/boot_id") }
+func (m Local) Boot() string { return line(m.root, "proc/sys/kernel/random/boot_id") }
 
 func line(root fs.FS, path string) string {
 	text, err := fs.ReadFile(root, path)
@@ -72,8 +75,8 @@ func Elapsed() time.Duration {
 
 // Foreign reports whether the identity is of another machine. Where either has no machine-id,
 // nobody can know.
-func (i Identity) Foreign(m Machine) bool {
-	return i.Machine != "" && m.ID != "" && i.Machine != m.ID
+func (i Identity) Foreign(m Local) bool {
+	return i.Machine != "" && m.id != "" && i.Machine != m.id
 }
 
 // Seat is where the sessions are that a process on this machine starts, and those of which it
@@ -81,18 +84,18 @@ func (i Identity) Foreign(m Machine) bool {
 //
 // A start of a machine without a machine-id proves nothing: its state folder may have moved to
 // another, while the sessions live on. There the locks decide alone.
-func (i Identity) Seat(m Machine) fleet.Seat {
+func (i Identity) Seat(m Local) fleet.Seat {
 	switch {
 	case i.Foreign(m):
 		return fleet.Seat{Host: "none"}
-	case i.Machine == "" || m.ID == "":
+	case i.Machine == "" || m.id == "":
 		return fleet.Seat{Host: i.ID}
 	}
 	return fleet.Seat{Host: i.ID, Boot: m.Boot()}
 }
 
 // Host is what a machine with the identity says of itself, as far as that can be seen from here.
-func (i Identity) Host(m Machine) fleet.Host {
+func (i Identity) Host(m Local) fleet.Host {
 	return fleet.Host{ID: i.ID, Name: i.Name, Machine: i.Machine, Boot: i.Seat(m).Boot, Arch: runtime.GOARCH}
 }
 
@@ -100,8 +103,8 @@ const hintAdopt = "stint host adopt"
 
 // Check refuses a state folder that was copied from another machine, on which its sessions may
 // live. It gives a folder that has no identity yet one of this machine, unless it is only to look.
-func Check(state string, m Machine, create bool) error {
-	i, err := Read(state)
+func Check(state string, m Local, create bool) error {
+	i, err := ReadIdentity(state)
 	if errors.Is(err, fleet.ErrNotFound) && create {
 		return found(state, m)
 	}
@@ -117,10 +120,10 @@ func Check(state string, m Machine, create bool) error {
 	return nil
 }
 
-// Read reads the identity of a state folder. Where there is none yet the error wraps
+// ReadIdentity reads the identity of a state folder. Where there is none yet the error wraps
 // [fleet.ErrNotFound].
-func Read(state string) (Identity, error) {
-	path := filepath.Join(state, File)
+func ReadIdentity(state string) (Identity, error) {
+	path := filepath.Join(state, IdentityFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Identity{}, fmt.Errorf("%s: %w", path, fleet.ErrNotFound)
@@ -138,7 +141,7 @@ func Read(state string) (Identity, error) {
 // NameIn is the name of this machine: by the identity of the state folder, or else its hostname.
 func NameIn(state string) string {
 	if state != "" {
-		if i, err := Read(state); err == nil && i.Name != "" {
+		if i, err := ReadIdentity(state); err == nil && i.Name != "" {
 			return i.Name
 		}
 	}
@@ -150,8 +153,8 @@ func NameIn(state string) string {
 // cannot be read, or another name. It reports false where it has what is wanted already.
 //
 // If we die in it, the folder has the identity that it had.
-func Adopt(state string, m Machine, name string, dryRun bool) (i Identity, changed bool, err error) {
-	i, err = Read(state)
+func Adopt(state string, m Local, name string, dryRun bool) (i Identity, changed bool, err error) {
+	i, err = ReadIdentity(state)
 	switch {
 	case err != nil || i.Foreign(m):
 		i = fresh(m)
@@ -169,7 +172,7 @@ func Adopt(state string, m Machine, name string, dryRun bool) (i Identity, chang
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		return i, false, err
 	}
-	err = renameio.WriteFile(filepath.Join(state, File), text, 0o600, renameio.WithExistingPermissions())
+	err = renameio.WriteFile(filepath.Join(state, IdentityFile), text, 0o600, renameio.WithExistingPermissions())
 	return i, err == nil, err
 }
 
@@ -179,9 +182,9 @@ type onDisk struct {
 	Identity
 }
 
-func fresh(m Machine) Identity {
+func fresh(m Local) Identity {
 	name, _ := os.Hostname() // it is for people
-	return Identity{ID: strings.ToLower(rand.Text()), Name: name, Machine: m.ID}
+	return Identity{ID: strings.ToLower(rand.Text()), Name: name, Machine: m.id}
 }
 
 func (i Identity) text() ([]byte, error) {
@@ -192,7 +195,7 @@ func (i Identity) text() ([]byte, error) {
 // found gives a state folder its first identity. One of many processes that do so wins.
 //
 // If we die before the link, a stray draft stays, which nobody reads.
-func found(state string, m Machine) (err error) {
+func found(state string, m Local) (err error) {
 	text, err := fresh(m).text()
 	if err != nil {
 		return err
@@ -205,7 +208,7 @@ func found(state string, m Machine) (err error) {
 			err = fmt.Errorf("say which machine this is: %w", err)
 		}
 	}()
-	draft, err := os.CreateTemp(state, File+".new-*") // mode 0600
+	draft, err := os.CreateTemp(state, IdentityFile+".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -214,7 +217,7 @@ func found(state string, m Machine) (err error) {
 	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(draft.Name(), filepath.Join(state, File)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(draft.Name(), filepath.Join(state, IdentityFile)); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	folder, err := os.Open(state)

@@ -1,14 +1,4 @@
-// Package pressure reads how short of memory the machine is, and says whether that is reason to start
-// nothing. Each session looks small to the fire that starts it; together they have had a
-// service manager killed for memory.
-//
-// A figure that cannot be read is unknown, and an unknown figure refuses nothing: kernels
-// without pressure stall information, and containers that hide parts of /proc, have fleets too.
-// A figure is the machine's, not a container's: the cap on its slice bounds the fleet by
-// itself.
-//
-// The package reads only the file system it is handed, and keeps nothing.
-package pressure
+package machine
 
 import (
 	"fmt"
@@ -20,17 +10,22 @@ import (
 	"stint/internal/plain"
 )
 
-// Reading is what the machine says of itself at one moment. A nil figure is unknown.
-type Reading struct {
+// Pressure is the machine's shortage of memory at one moment. Each session looks small to the fire
+// that starts it; together they have had a service manager killed for memory.
+//
+// A figure that cannot be read is nil, and refuses nothing: kernels without pressure stall
+// information, and containers that hide parts of /proc, have fleets too. A figure is the machine's,
+// not a container's: the cap on its slice bounds the fleet by itself.
+type Pressure struct {
 	MemoryPressure  *float64 // percent of the last ten seconds in which at least one task waited for memory
 	MemoryAvailable *int64   // bytes
 	MemoryTotal     *int64
 }
 
-// Read reads the machine's state in proc, which is /proc.
-func Read(proc fs.FS) Reading {
+// ReadPressure reads it in proc, which is /proc.
+func ReadPressure(proc fs.FS) Pressure {
 	memory := memoryInfo(proc)
-	return Reading{
+	return Pressure{
 		MemoryPressure:  memoryPressure(proc),
 		MemoryAvailable: memory["MemAvailable"],
 		MemoryTotal:     memory["MemTotal"],
@@ -87,14 +82,14 @@ const maxStall = 20
 
 // Refuse says why a fire should start nothing now, or "" when it may: a fire that is refused costs half an hour, one
 // that should have been refused may cost every session. So many bytes must be left; 0: any number.
-func (r Reading) Refuse(left int64) string {
+func (p Pressure) Refuse(left int64) string {
 	switch {
-	case left > 0 && r.MemoryAvailable != nil && *r.MemoryAvailable < left:
+	case left > 0 && p.MemoryAvailable != nil && *p.MemoryAvailable < left:
 		return fmt.Sprintf("memory: %s available%s, and %s must be left",
-			plain.Bytes(*r.MemoryAvailable), of(r.MemoryTotal), plain.Bytes(left))
-	case r.MemoryPressure != nil && *r.MemoryPressure > maxStall:
+			plain.Bytes(*p.MemoryAvailable), of(p.MemoryTotal), plain.Bytes(left))
+	case p.MemoryPressure != nil && *p.MemoryPressure > maxStall:
 		return fmt.Sprintf("memory pressure: %s %% of the last ten seconds were lost to waiting for it, above the limit of %d %%",
-			strconv.FormatFloat(*r.MemoryPressure, 'f', -1, 64), maxStall)
+			strconv.FormatFloat(*p.MemoryPressure, 'f', -1, 64), maxStall)
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
-package pressure_test
+package machine_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"stint/internal/pressure"
+	"stint/internal/machine"
 	"stint/internal/testkit/must"
 )
 
@@ -33,13 +33,13 @@ func busy() map[string]string {
 const unknown = `{"MemoryPressure":null,"MemoryAvailable":null,"MemoryTotal":null}`
 
 // said is a reading as JSON.
-func said(t *testing.T, r pressure.Reading) string {
+func said(t *testing.T, r machine.Pressure) string {
 	t.Helper()
 	text := must.Get(json.Marshal(r))(t)
 	return string(text)
 }
 
-func TestRead(t *testing.T) {
+func TestReadPressure(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		name   string
@@ -71,28 +71,28 @@ func TestRead(t *testing.T) {
 					delete(files, name)
 				}
 			}
-			must.Equal(t, "reading", said(t, pressure.Read(tree(files))), test.want)
+			must.Equal(t, "reading", said(t, machine.ReadPressure(tree(files))), test.want)
 		})
 	}
 }
 
 func TestReadOfNothing(t *testing.T) {
 	t.Parallel()
-	if got := said(t, pressure.Read(os.DirFS(t.TempDir()))); got != unknown {
+	if got := said(t, machine.ReadPressure(os.DirFS(t.TempDir()))); got != unknown {
 		t.Errorf("got %s, want nothing known", got)
 	}
 }
 
-// TestReadOfThisMachine finds what every Linux has.
-func TestReadOfThisMachine(t *testing.T) {
+// TestPressureOfThisMachine finds what every Linux has.
+func TestPressureOfThisMachine(t *testing.T) {
 	t.Parallel()
-	r := pressure.Read(os.DirFS("/proc"))
+	r := machine.ReadPressure(os.DirFS("/proc"))
 	if r.MemoryAvailable == nil || r.MemoryTotal == nil || *r.MemoryAvailable > *r.MemoryTotal {
 		t.Errorf("got %s, want load and memory", said(t, r))
 	}
 }
 
-func FuzzRead(f *testing.F) {
+func FuzzReadPressure(f *testing.F) {
 	for _, text := range busy() {
 		f.Add(text)
 	}
@@ -101,21 +101,21 @@ func FuzzRead(f *testing.F) {
 		for name := range files {
 			files[name] = text
 		}
-		said(t, pressure.Read(tree(files))) // It refuses infinities and NaN.
+		said(t, machine.ReadPressure(tree(files))) // It refuses infinities and NaN.
 	})
 }
 
 func TestRefuse(t *testing.T) {
 	t.Parallel()
-	reading := func(memory float64, available int64) pressure.Reading {
+	reading := func(memory float64, available int64) machine.Pressure {
 		total := int64(16 << 30)
-		return pressure.Reading{MemoryPressure: &memory, MemoryAvailable: &available, MemoryTotal: &total}
+		return machine.Pressure{MemoryPressure: &memory, MemoryAvailable: &available, MemoryTotal: &total}
 	}
 	unsized := reading(0, 512)
 	unsized.MemoryTotal = nil
 	for _, test := range []struct {
 		name string
-		r    pressure.Reading
+		r    machine.Pressure
 		want string
 	}{
 		{"at every limit", reading(20, 2<<30), ""},
@@ -123,8 +123,8 @@ func TestRefuse(t *testing.T) {
 		{"memory", reading(0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 2.0 GiB must be left"},
 		{"memory first", reading(99, 0), "memory: 0 B available of 16.0 GiB, and 2.0 GiB must be left"},
 		{"no total", unsized, "memory: 512 B available, and 2.0 GiB must be left"},
-		{"nothing known", pressure.Reading{}, ""},
-		{"a machine at work", pressure.Read(tree(busy())), ""},
+		{"nothing known", machine.Pressure{}, ""},
+		{"a machine at work", machine.ReadPressure(tree(busy())), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
