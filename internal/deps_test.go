@@ -85,15 +85,10 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/gofrs/flock", "github.com/google/renameio/v2", "golang.org/x/sys/unix"},
 			not:     outside,
 		},
-		"internal/frontmatter": {
-			house:   []string{"internal/fleet"},
-			foreign: []string{"go.yaml.in/yaml/v4"},
-			not:     []string{"os/exec"},
-		},
-		"internal/lesson": {house: []string{"internal/fleet", "internal/frontmatter"}, not: []string{"os/exec"}},
 		"internal/task": {
-			house:   []string{"internal/command", "internal/fleet", "internal/frontmatter"},
+			house:   []string{"internal/command", "internal/fleet"},
 			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
+			not:     []string{"database/sql", "net", "os/exec", "os/signal"},
 		},
 		"internal/command": {house: []string{"internal/fleet"}},
 		"internal/gate":    {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
@@ -178,7 +173,7 @@ func rules() map[string]rule {
 		"internal/cli": {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/box/inside", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect",
-				"internal/lesson", "internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
+				"internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
 				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{

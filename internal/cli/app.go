@@ -26,7 +26,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/gate"
 	"stint/internal/inspect"
-	"stint/internal/lesson"
 	"stint/internal/machine"
 	"stint/internal/notice"
 	"stint/internal/plain"
@@ -74,7 +73,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Fleet: &survey.Fleet{
 			Config:   c,
 			Tasks:    sources,
-			Lessons:  lesson.Folder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()},
+			Lessons:  task.LessonFolder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()},
 			Sessions: sessions,
 			Agents:   runner,
 			Ends:     folders,

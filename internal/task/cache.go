@@ -15,7 +15,6 @@ import (
 	"github.com/google/renameio/v2"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // CacheFile is the name of a fleet's cache in its state folder.
@@ -187,7 +186,7 @@ func encodeOutcome(t fleet.Task, err error) string {
 	if err == nil {
 		return outcomeTask + string(appendTask(nil, &t))
 	}
-	bad, ok := errors.AsType[*frontmatter.FileError](err)
+	bad, ok := errors.AsType[*fileError](err)
 	if !ok {
 		return outcomeIgnored
 	}
@@ -208,7 +207,7 @@ func (f Format) decodeOutcome(path, outcome string) (t fleet.Task, ok bool, err 
 		t.ID, t.Path = fleet.TaskID(f.id(path)), path
 	case outcomeProblem:
 		line := int(d.number())
-		err = frontmatter.NewError(path, line, "%s", d.text())
+		err = newError(path, line, "%s", d.text())
 	case outcomeIgnored:
 		err = errIgnored
 	default:

@@ -17,7 +17,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // Draft is a task to be written. Only an id or a title is needed; an empty field is not
@@ -246,7 +245,7 @@ func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	b.WriteString(frontmatter.Fence + "\n" + string(front) + frontmatter.Fence + "\n")
+	b.WriteString(fence + "\n" + string(front) + fence + "\n")
 	switch title := strings.TrimSpace(d.Title); {
 	case f.Name == fleet.FormatBacklog:
 		b.WriteString("\n## Description\n")
@@ -262,7 +261,7 @@ func (d Draft) render(f Format, id fleet.TaskID) ([]byte, error) {
 // refused is the problem that the file would have, without a place in it, for
 // there is none.
 func refused(err error) error {
-	if bad, ok := errors.AsType[*frontmatter.FileError](err); ok {
+	if bad, ok := errors.AsType[*fileError](err); ok {
 		err = errors.New(bad.Reason)
 	}
 	return usage(err, "stint task add --help")

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // Parse reads a task file's bytes; path gives the task its id and is not opened.
@@ -20,40 +19,40 @@ func (f Format) Parse(path string, data []byte) (fleet.Task, error) {
 	return task, err
 }
 
-func (f Format) parse(path string, data []byte) (document, fleet.Task, error) {
+func (f Format) parse(path string, data []byte) (*document, fleet.Task, error) {
 	id, err := fleet.ParseTaskID(f.id(path))
 	if err != nil {
-		return document{}, fleet.Task{}, frontmatter.NewError(path, 0, "%v: rename the file", err)
+		return nil, fleet.Task{}, newError(path, 0, "%v: rename the file", err)
 	}
-	d, err := newDocument(path, data)
+	d, err := newDocument("task", path, data)
 	if err != nil {
-		return document{}, fleet.Task{}, err
+		return nil, fleet.Task{}, err
 	}
 	if err := f.checkOwner(d); err != nil {
-		return document{}, fleet.Task{}, err
+		return nil, fleet.Task{}, err
 	}
-	r := reader{d.Fields(), f}
+	r := reader{d.fields(), f}
 	task := fleet.Task{
 		ID:               id,
 		State:            parsedField(r, fleet.FieldState, f.state),
 		Created:          parsedField(r, fleet.FieldCreated, parseDate),
 		Category:         parsedField(r, fleet.FieldCategory, parseCategory),
 		Priority:         parsedField(r, fleet.FieldPriority, f.priority),
-		Tags:             r.List(f.names(fleet.FieldTags)...),
+		Tags:             r.list(f.names(fleet.FieldTags)...),
 		AssignedTo:       r.text(fleet.FieldAssignedTo),
 		NextAction:       r.text(fleet.FieldNextAction),
 		SuccessCriterion: r.text(fleet.FieldSuccessCriterion),
 		Requires:         r.required(),
 		Wait:             parsedField(r, fleet.FieldWait, parseDate),
 		WaitingFor:       r.text(fleet.FieldWaitingFor),
-		Family:           r.Text(f.names(fleet.FieldFamily)...),
+		Family:           r.fields.text(f.names(fleet.FieldFamily)...),
 		Paths:            r.paths(),
-		Title:            cmp.Or(oneLine(r.Text(f.names(fleet.FieldTitle)...)), title(d.Body, string(id))),
-		Body:             d.Body,
+		Title:            cmp.Or(oneLine(r.fields.text(f.names(fleet.FieldTitle)...)), title(d.body, string(id))),
+		Body:             d.body,
 		Path:             path,
 	}
-	if err := r.Err(); err != nil {
-		return document{}, fleet.Task{}, err
+	if err := r.err(); err != nil {
+		return nil, fleet.Task{}, err
 	}
 	task.Seen = seen(data, task.State)
 	return d, task, nil

@@ -53,11 +53,11 @@ func gptmeFile(path string) bool {
 	if err != nil {
 		return false
 	}
-	d, err := newDocument(path, data)
-	if err != nil || d.Field("state") == nil {
+	d, err := newDocument("task", path, data)
+	if err != nil || d.field("state") == nil {
 		return false
 	}
 	return slices.ContainsFunc([]string{"task_type", "tracking", "pool", "waiting_since"}, func(field string) bool {
-		return d.Field(field) != nil
+		return d.field(field) != nil
 	})
 }

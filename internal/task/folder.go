@@ -1,13 +1,17 @@
-// Package task reads and writes tasks kept as Markdown files with YAML front
-// matter, one file a task, the id being the file's stem or, in the folders of others,
-// what its name begins with.
+// Package task holds the tasks and the lessons of a fleet as they are kept: in Markdown files with
+// YAML front matter, one file each. It reads both and writes tasks; tasks of other places are printed
+// by commands. An id is the file's stem or, in the folders of others, what its name begins with.
 //
-// It owns the shape of those files and nothing else: it never decides whether a
-// task may be worked, never checks a category against the configuration, and
-// never changes a byte it was not asked to change. A file that cannot be read is
-// reported, by name and line, and stops nothing. Files are replaced whole, so a
-// reader sees the old one or the new one; but two writers of one task are not
-// kept apart, so the caller must hold the task's claim before [Folder.SetState].
+// It owns the shape of those files and nothing else. It never decides whether a task may be worked or
+// which session gets a lesson. It never checks a task's category against the configuration, and never
+// changes a byte that it was not asked to change. A file that cannot be read is reported, by name and
+// line, and stops nothing.
+//
+// Files are replaced whole, so a reader sees the old one or the new one. Two writers of one task are
+// not kept apart: the caller must hold the task's claim before [Folder.SetState].
+//
+// Files are hostile until read: their size, the parser's time and what aliases expand to are bounded.
+// A FIFO is refused and not waited for. Each fault names its file and line, and what to do.
 package task
 
 import (
@@ -22,7 +26,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 const extension = ".md"
@@ -51,7 +54,7 @@ type Folder struct {
 // [fleet.ErrNotFound].
 func (f Folder) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	var problems []fleet.TaskProblem
-	var bad *frontmatter.FileError // outside the loop: it is on the heap
+	var bad *fileError // outside the loop: it is on the heap
 	names, err := f.taskNames()
 	if errors.As(err, &bad) {
 		problems = append(problems, bad.TaskProblem)
@@ -92,7 +95,7 @@ func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fl
 			continue
 		}
 		if f.away(t) == 0 {
-			bad := frontmatter.NewError(t.Path, 0, "the id %q is that of %s already: rename one", t.ID, filepath.Base(tasks[n-1].Path))
+			bad := newError(t.Path, 0, "the id %q is that of %s already: rename one", t.ID, filepath.Base(tasks[n-1].Path))
 			problems = append(problems, bad.TaskProblem)
 		}
 	}
@@ -256,5 +259,5 @@ func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 }
 
 func isReadme(path string, data []byte) bool {
-	return filepath.Base(path) == "README.md" && !frontmatter.Begins(data)
+	return filepath.Base(path) == "README.md" && !hasFrontMatter(data)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 	"stint/internal/plain"
 )
 
@@ -106,13 +105,13 @@ func stateFields() []string { return []string{"state", "status", "done"} }
 
 // checkOwner refuses a file that keeps its state in a field that the format does not
 // know: tasks that others have finished would be offered as work.
-func (f Format) checkOwner(d document) error {
+func (f Format) checkOwner(d *document) error {
 	own := f.name(fleet.FieldState)
-	if own != "" && d.Field(own) != nil {
+	if own != "" && d.field(own) != nil {
 		return nil
 	}
 	for _, name := range stateFields() {
-		at := d.Field(name)
+		at := d.field(name)
 		if at == nil || name == own {
 			continue
 		}
@@ -123,7 +122,7 @@ func (f Format) checkOwner(d document) error {
 		case name == "done":
 			fix += ` = { true = "done", false = "todo" }`
 		}
-		return d.NewError(at, "%s, and no %s: %s", name, own, fix)
+		return d.newError(at, "%s, and no %s: %s", name, own, fix)
 	}
 	return nil
 }
@@ -178,29 +177,29 @@ func meaning[T any](table map[string]T, word string) (value T, ok bool) {
 
 // reader reads the fields of one file.
 type reader struct {
-	frontmatter.Fields
+	fields
 	Format
 }
 
-func (r reader) text(field fleet.TaskField) string { return r.Prose(r.names(field)...) }
+func (r reader) text(field fleet.TaskField) string { return r.prose(r.names(field)...) }
 
 // parsedField reads a field by parse, which must accept "" for an absent one.
 func parsedField[T any](r reader, field fleet.TaskField, parse func(string) (T, error)) T {
 	name := r.name(field)
-	if name == "" {
-		value, _ := parse("")
-		return value
+	value, err := parse(r.fields.text(r.names(field)...))
+	if err != nil {
+		r.fail(r.field(name), "%s: %v", name, err)
 	}
-	return frontmatter.Parsed(r.Fields, name, parse)
+	return value
 }
 
 // paths are the patterns of the files that the task is to change.
 func (r reader) paths() (list []string) {
-	for _, e := range r.Elements(r.names(fleet.FieldPaths)...) {
-		if err := plain.CheckPattern(e.Text); err != nil {
-			r.Fail(e.At, "%s: %v", r.name(fleet.FieldPaths), err)
+	for _, e := range r.elements(r.names(fleet.FieldPaths)...) {
+		if err := plain.CheckPattern(e.text); err != nil {
+			r.fail(e.at, "%s: %v", r.name(fleet.FieldPaths), err)
 		}
-		list = append(list, e.Text)
+		list = append(list, e.text)
 	}
 	return list
 }
@@ -208,7 +207,7 @@ func (r reader) paths() (list []string) {
 // required are the tasks that must be settled first.
 func (r reader) required() []string {
 	var list []string
-	for _, need := range r.List(r.names(fleet.FieldRequires)...) {
+	for _, need := range r.list(r.names(fleet.FieldRequires)...) {
 		if r.Name == fleet.FormatBacklog && !strings.Contains(need, "://") {
 			need = strings.ToLower(need) // as [Format.id] has it
 		}

@@ -27,7 +27,7 @@ type item struct {
 // list in the "data" of one object, as bd wraps it. One bad line among objects a line
 // each is an item that cannot be read; any other fault is one of the whole.
 func items(data []byte) ([]item, error) {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte(bom)))
 	list, err := stream(data)
 	if err == nil {
 		return list, nil

@@ -10,8 +10,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"stint/internal/frontmatter"
 )
 
 // notLinked is what to do about a link that is not followed.
@@ -58,7 +56,7 @@ func (f Folder) open(dir string) (opened, error) {
 		if err != nil {
 			var s unix.Stat_t
 			if unix.Fstatat(fd, name, &s, unix.AT_SYMLINK_NOFOLLOW) == nil && s.Mode&unix.S_IFMT == unix.S_IFLNK {
-				err = frontmatter.NewError(here, 0, notLinked)
+				err = newError(here, 0, notLinked)
 			} else {
 				err = &fs.PathError{Op: "open", Path: here, Err: err}
 			}
@@ -81,14 +79,14 @@ func (o opened) close() {
 // file leads to a file of the folder.
 func (o opened) file(name string) string { return filepath.Join(o.path, name) }
 
-// readFile is [frontmatter.ReadAs] in this package's words.
+// readFile is [readAs] of a file in a folder that is opened for it.
 func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
 	dir, err := f.open(filepath.Dir(path))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, errAbsent
 	}
-	if _, ok := errors.AsType[*frontmatter.FileError](err); err != nil && !ok {
-		err = frontmatter.Unreadable(path, err, "look at its folder")
+	if _, ok := errors.AsType[*fileError](err); err != nil && !ok {
+		err = unreadable(path, err, "look at its folder")
 	}
 	if err != nil {
 		return nil, nil, err
@@ -98,16 +96,5 @@ func (f Folder) readFile(path string) ([]byte, fs.FileInfo, error) {
 	if dir.at != nil {
 		how = syscall.O_NOFOLLOW
 	}
-	data, info, err := frontmatter.ReadAs(dir.file(filepath.Base(path)), how, path)
-	switch {
-	case errors.Is(err, frontmatter.ErrAbsent):
-		return nil, nil, errAbsent
-	case errors.Is(err, frontmatter.ErrFolder):
-		return nil, nil, errIgnored
-	case errors.Is(err, frontmatter.ErrLink):
-		return nil, nil, frontmatter.NewError(path, 0, notLinked)
-	case err != nil:
-		return nil, nil, err
-	}
-	return data, info, nil
+	return readAs(dir.file(filepath.Base(path)), how, path)
 }

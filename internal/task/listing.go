@@ -23,7 +23,7 @@ type Listing struct {
 }
 
 const (
-	maxItemBytes = 1 << 20 // as much as a task file
+	maxItemBytes = maxFileBytes // as much as a task file
 	// maxProblems are reported of one list: with more, the map of its fields is wrong, and
 	// the first say how.
 	maxProblems = 20

@@ -13,14 +13,13 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // taskNames lists the files that may be tasks, in order, by names relative to the folder.
 // A file with such a name need not be a task. A folder for tasks that were put away may be
-// missing. One that is reached through a link gives a [*frontmatter.FileError] beside the names of the others.
+// missing. One that is reached through a link gives a [*fileError] beside the names of the others.
 func (f Folder) taskNames() ([]string, error) {
-	var linked *frontmatter.FileError
+	var linked *fileError
 	names, err := f.namesIn(f.Dir)
 	if err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func explain(path string, err error) error {
 	case info.IsDir():
 		return errIgnored
 	case info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, errAbsent):
-		return frontmatter.NewError(path, 0, "the link leads nowhere: fix it or remove it")
+		return newError(path, 0, "the link leads nowhere: fix it or remove it")
 	}
 	return err
 }

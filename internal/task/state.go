@@ -11,7 +11,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
 // setStateAttempts bounds how often an edit starts over because the file
@@ -77,7 +76,7 @@ func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (flee
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir, err := f.open(filepath.Dir(t.Path))
-	if _, ok := errors.AsType[*frontmatter.FileError](err); ok { // before anybody asks git about that folder
+	if _, ok := errors.AsType[*fileError](err); ok { // before anybody asks git about that folder
 		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
 	}
 	dir.close()
@@ -107,11 +106,11 @@ func (f Format) withState(path string, data []byte, s fleet.TaskState) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	edited := []byte(old.BOM + old.frontWith(field, word) + old.Rest)
+	edited := []byte(old.bom + old.frontWith(field, word) + old.rest)
 	d, task, err := f.parse(path, edited)
 	if err != nil || task.State != s || !sameBut(field, old, d) {
 		return nil, fleet.WithHint(
-			frontmatter.NewError(path, old.lineOf(field), "the state cannot be changed alone"),
+			newError(path, old.lineOf(field), "the state cannot be changed alone"),
 			fmt.Sprintf("write it by hand, on a line of its own: %s: %s", field, word),
 		)
 	}
@@ -135,12 +134,12 @@ func (f Format) stateEntry(s fleet.TaskState) (field, word string, err error) {
 // frontWith puts the text where a field is written, between its quotes if it has
 // any, else on a last line of its own. A value that it cannot edit comes out wrong, which its
 // caller finds.
-func (d document) frontWith(field, text string) string {
-	n := d.Field(field)
+func (d *document) frontWith(field, text string) string {
+	n := d.field(field)
 	if n == nil {
-		return d.Front + strings.Repeat(" ", d.Indent()) + field + ": " + text + d.lineEnd()
+		return d.front + strings.Repeat(" ", d.indent()) + field + ": " + text + d.lineEnd()
 	}
-	at := d.Offset(n)
+	at := d.offset(n)
 	old := n.Value
 	switch {
 	case n.Kind == yaml.AliasNode:
@@ -152,36 +151,36 @@ func (d document) frontWith(field, text string) string {
 	case old == "": // A null of no characters begins right after the colon.
 		text = " " + text
 	}
-	after, ok := strings.CutPrefix(d.Front[at:], old)
+	after, ok := strings.CutPrefix(d.front[at:], old)
 	if !ok {
-		return d.Front
+		return d.front
 	}
-	return d.Front[:at] + text + after
+	return d.front[:at] + text + after
 }
 
 // lineOf is the line with a field, or the one before which it belongs.
-func (d document) lineOf(field string) int {
-	if n := d.Field(field); n != nil {
-		return d.Line(n)
+func (d *document) lineOf(field string) int {
+	if n := d.field(field); n != nil {
+		return d.line(n)
 	}
-	return frontmatter.LineAt(d.Front, len(d.Front))
+	return lineAt(d.front, len(d.front))
 }
 
-func (d document) lineEnd() string {
-	if first, _, _ := strings.Cut(d.Front, "\n"); strings.HasSuffix(first, "\r") {
+func (d *document) lineEnd() string {
+	if first, _, _ := strings.Cut(d.front, "\n"); strings.HasSuffix(first, "\r") {
 		return "\r\n"
 	}
 	return "\n"
 }
 
-func sameBut(field string, a, b document) bool {
-	return a.Rest == b.Rest && slices.EqualFunc(a.allBut(field), b.allBut(field), sameNode)
+func sameBut(field string, a, b *document) bool {
+	return a.rest == b.rest && slices.EqualFunc(a.allBut(field), b.allBut(field), sameNode)
 }
 
-func (d document) allBut(field string) []*yaml.Node {
+func (d *document) allBut(field string) []*yaml.Node {
 	var nodes []*yaml.Node
-	left := d.Field(field)
-	for key, value := range d.All() {
+	left := d.field(field)
+	for key, value := range d.all() {
 		if value != left {
 			nodes = append(nodes, key, value)
 		}

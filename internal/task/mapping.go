@@ -1,4 +1,4 @@
-package frontmatter
+package task
 
 import "go.yaml.in/yaml/v4"
 
@@ -7,8 +7,8 @@ type mapping struct {
 	node *yaml.Node // nil when it is empty
 }
 
-// All iterates over the mapping's keys and values, as written.
-func (m mapping) All() func(yield func(key, value *yaml.Node) bool) {
+// all iterates over the mapping's keys and values, as written.
+func (m mapping) all() func(yield func(key, value *yaml.Node) bool) {
 	return func(yield func(key, value *yaml.Node) bool) {
 		if m.node == nil {
 			return
@@ -21,9 +21,9 @@ func (m mapping) All() func(yield func(key, value *yaml.Node) bool) {
 	}
 }
 
-// Field is the value of a field as written, or nil.
-func (m mapping) Field(name string) *yaml.Node {
-	for key, value := range m.All() {
+// field is the value of a field as written, or nil.
+func (m mapping) field(name string) *yaml.Node {
+	for key, value := range m.all() {
 		if k := resolve(key); k.Kind == yaml.ScalarNode && k.Value == name {
 			return value
 		}
@@ -31,8 +31,8 @@ func (m mapping) Field(name string) *yaml.Node {
 	return nil
 }
 
-// Indent is how many blanks the lines of the mapping begin with.
-func (m mapping) Indent() int {
+// indent is how many blanks the lines of the mapping begin with.
+func (m mapping) indent() int {
 	if m.node == nil {
 		return 0
 	}

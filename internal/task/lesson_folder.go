@@ -1,17 +1,4 @@
-// Package lesson reads lessons kept as Markdown files with YAML front matter, one
-// file a lesson, the id being the file's stem.
-//
-// It owns the shape of those files and their folder, and nothing else: it never
-// decides which session gets a lesson, and never writes. Lessons help sessions, so
-// that nothing about them stops one: a file that cannot be read is reported, by name and line,
-// and left out.
-//
-// A lesson says what it fits under match, as categories and as tags, or with the
-// same two fields at the top, where match does not have them. The lessons of gptme
-// say session_categories under match, which is read as categories, and keywords, which
-// are for a conversation to be searched for: here they are further tags, so that such a
-// lesson fits the tasks that bear one, not every task. Every other field is ignored.
-package lesson
+package task
 
 import (
 	"cmp"
@@ -25,14 +12,17 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 )
 
-const extension = ".md"
-
-// Folder is a folder of lesson files, with its sub-folders. Names with a dot in front, and
-// files not named *.md, are ignored, and so is a README.md without front matter.
-type Folder struct {
+// LessonFolder is a folder of lesson files, with its sub-folders. Names with a dot in front, and
+// files not named *.md, are ignored, and so is a README.md without front matter. Lessons help
+// sessions, so that nothing about them stops one.
+//
+// A lesson says what it fits under match, as categories and as tags. Where match has none of them, the
+// same two fields at the top say it. The lessons of gptme have session_categories under match, read as
+// categories, and keywords, meant for searching a conversation. Here keywords are further tags, so that
+// such a lesson fits the tasks that bear one, not every task. Every other field is ignored.
+type LessonFolder struct {
 	Dir        string           // absolute; a folder that does not exist has no lessons
 	Categories []fleet.Category // those there are
 }
@@ -45,8 +35,8 @@ type Folder struct {
 //
 // A link to a file is read as the file. A link to a folder is a problem: following
 // it could lead anywhere, and back.
-func (f Folder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) {
-	w := walk{Folder: f, first: make(map[fleet.LessonID]string)}
+func (f LessonFolder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) {
+	w := walk{LessonFolder: f, first: make(map[fleet.LessonID]string)}
 	top := f.Dir + "/" // The folder may be a link itself, which the slash makes the walk follow.
 	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -54,7 +44,7 @@ func (f Folder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem
 			return ctx.Err()
 		case path == top:
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				w.report(frontmatter.Unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
+				w.report(unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
 			}
 			return nil
 		}
@@ -69,7 +59,7 @@ func (f Folder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem
 
 // walk is one reading of a folder.
 type walk struct {
-	Folder
+	LessonFolder
 	lessons  []fleet.Lesson
 	problems []fleet.LessonProblem
 	first    map[fleet.LessonID]string // where each id was found
@@ -81,7 +71,7 @@ func (w *walk) visit(path string, entry fs.DirEntry, err error) error {
 	switch {
 	case err != nil:
 		if !errors.Is(err, fs.ErrNotExist) {
-			w.report(frontmatter.Unreadable(path, err, "fix it or move it out of the folder"))
+			w.report(unreadable(path, err, moveOut))
 		}
 	case entry.IsDir():
 		if hidden(entry) {
@@ -89,31 +79,27 @@ func (w *walk) visit(path string, entry fs.DirEntry, err error) error {
 		}
 	case hidden(entry):
 	case linksFolder(path, entry):
-		w.report(frontmatter.NewError(path, 0, "a link to a folder is not followed: link its files, or move them here"))
+		w.report(newError(path, 0, "a link to a folder is not followed: link its files, or move them here"))
 	case strings.HasSuffix(path, extension):
-		w.visitFile(path, entry)
+		w.visitFile(path)
 	}
 	return nil
 }
 
 // visitFile reads a file. One that was deleted since is ignored.
-func (w *walk) visitFile(path string, entry fs.DirEntry) {
-	data, _, err := frontmatter.ReadFile(path)
+func (w *walk) visitFile(path string) {
+	data, _, err := Folder{}.readFile(path)
 	switch {
-	case errors.Is(err, frontmatter.ErrAbsent) && isLink(entry):
-		w.report(frontmatter.NewError(path, 0, "the link leads nowhere: fix it or remove it"))
-	case errors.Is(err, frontmatter.ErrAbsent), errors.Is(err, frontmatter.ErrFolder):
 	case err != nil:
-		w.report(err)
-	case entry.Name() == "README.md" && !frontmatter.Begins(data):
-	default:
+		w.report(explain(path, err))
+	case !isReadme(path, data):
 		w.take(path, data)
 	}
 }
 
 // take adds the lesson that a file's bytes are.
 func (w *walk) take(path string, data []byte) {
-	r, err := parse(path, data, w.Categories)
+	r, err := parseLesson(path, data, w.Categories)
 	if err != nil {
 		w.report(err)
 		return
@@ -122,7 +108,7 @@ func (w *walk) take(path string, data []byte) {
 		return
 	}
 	if first, ok := w.first[r.lesson.ID]; ok {
-		w.report(frontmatter.NewError(path, 0, "a second lesson %q, the first is %q: rename one", r.lesson.ID, first))
+		w.report(newError(path, 0, "a second lesson %q, the first is %q: rename one", r.lesson.ID, first))
 		return
 	}
 	w.first[r.lesson.ID] = path
@@ -132,10 +118,9 @@ func (w *walk) take(path string, data []byte) {
 	}
 }
 
-// report keeps a problem; the errors of this package and frontmatter about files are all of
-// that type.
+// report keeps a problem. An error of another type is that of a file to be ignored.
 func (w *walk) report(err error) {
-	if bad, ok := errors.AsType[*frontmatter.FileError](err); ok {
+	if bad, ok := errors.AsType[*fileError](err); ok {
 		w.problems = append(w.problems, bad.TaskProblem)
 	}
 }

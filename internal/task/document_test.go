@@ -1,4 +1,4 @@
-package frontmatter_test
+package task
 
 import (
 	"errors"
@@ -10,11 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/frontmatter"
 	"stint/internal/testkit/must"
 )
-
-const recipe frontmatter.Kind = "recipe"
 
 func TestParseTakesApart(t *testing.T) {
 	t.Parallel()
@@ -24,16 +21,16 @@ func TestParseTakesApart(t *testing.T) {
 		{"body", "---\na: 1\n---\nb\n---\n", "", "---\na: 1\n", "---\nb\n---\n", "b\n---\n"},
 		{"other editors", "\ufeff---\r\na: 1\r\n--- \r\nb", "\ufeff", "---\r\na: 1\r\n", "--- \r\nb", "b"},
 	} {
-		d, err := recipe.Parse("a.md", []byte(test.text))
+		d, err := newDocument("recipe", "a.md", []byte(test.text))
 		if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 			continue
 		}
-		got := []string{d.BOM, d.Front, d.Rest, d.Body}
+		got := []string{d.bom, d.front, d.rest, d.body}
 		if diff := cmp.Diff(got, []string{test.bom, test.front, test.rest, test.body}); diff != "" {
 			t.Errorf("%s: parts (-got +want):\n%s", test.name, diff)
 		}
-		if d.BOM+d.Front+d.Rest != test.text || !frontmatter.Begins([]byte(test.text)) {
+		if d.bom+d.front+d.rest != test.text || !hasFrontMatter([]byte(test.text)) {
 			t.Errorf("%s: the parts are not the file", test.name)
 		}
 	}
@@ -47,8 +44,8 @@ func TestParseNamesItsKind(t *testing.T) {
 		"text\n":                     "a.md:1: no front matter: the first line must be ---",
 		"---\n- a\n---\n":            "a.md:2: the front matter must be lines of `field: value`",
 	} {
-		_, err := recipe.Parse("a.md", []byte(text))
-		var problem *frontmatter.FileError
+		_, err := newDocument("recipe", "a.md", []byte(text))
+		var problem *fileError
 		if !errors.As(err, &problem) || problem.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -73,14 +70,14 @@ func TestFieldsWithin(t *testing.T) {
 		{"in:\n  list: a\n  list: b\n", []string{"a"}, "a.md:4: list is given twice, first on line 3: remove one"},
 		{"in:\n  list: {}\nlast: []\n", nil, "a.md:3: in.list: want a list of text"},
 	} {
-		d := must.Get(recipe.Parse("a.md", []byte("---\n"+test.front+"---\n")))(t)
-		f := d.Fields()
-		list := f.Within("in").List("list")
-		_ = f.Text("last")
+		d := must.Get(newDocument("recipe", "a.md", []byte("---\n"+test.front+"---\n")))(t)
+		f := d.fields()
+		list := f.within("in").list("list")
+		_ = f.text("last")
 		if diff := cmp.Diff(list, test.list); diff != "" {
 			t.Errorf("%q: list (-got +want):\n%s", test.front, diff)
 		}
-		if got := message(f.Err()); got != test.err {
+		if got := message(f.err()); got != test.err {
 			t.Errorf("%q: got %s, want %s", test.front, got, test.err)
 		}
 	}
@@ -102,18 +99,18 @@ func TestReadFile(t *testing.T) {
 	}
 	must.Do(t, syscall.Mkfifo(path("fifo"), 0o600))
 	for name, want := range map[string]int{"small": 3, "large": 1<<20 + 1} {
-		data, info, err := frontmatter.ReadFile(path(name))
+		data, info, err := (Folder{}).readFile(path(name))
 		if err != nil || len(data) != want || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %d bytes, %v, want %d", name, len(data), err, want)
 		}
 	}
-	if _, _, err := frontmatter.ReadFile(path("absent")); !errors.Is(err, frontmatter.ErrAbsent) {
-		t.Errorf("got %v, want %v", err, frontmatter.ErrAbsent)
+	if _, _, err := (Folder{}).readFile(path("absent")); !errors.Is(err, errAbsent) {
+		t.Errorf("got %v, want %v", err, errAbsent)
 	}
-	if _, _, err := frontmatter.ReadFile(dir); !errors.Is(err, frontmatter.ErrFolder) {
-		t.Errorf("got %v, want %v", err, frontmatter.ErrFolder)
+	if _, _, err := (Folder{}).readFile(dir); !errors.Is(err, errIgnored) {
+		t.Errorf("got %v, want %v", err, errIgnored)
 	}
-	_, _, err := frontmatter.ReadFile(path("fifo"))
+	_, _, err := (Folder{}).readFile(path("fifo"))
 	if got, want := message(err), path("fifo")+": not a regular file: move it out of the folder"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

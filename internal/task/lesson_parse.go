@@ -1,4 +1,4 @@
-package lesson
+package task
 
 import (
 	"fmt"
@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/frontmatter"
 	"stint/internal/plain"
 )
 
@@ -22,32 +21,32 @@ type reading struct {
 	unknown []error // problems that leave the lesson one
 }
 
-// parse reads a lesson file's bytes; path gives the lesson its id and is not opened.
+// parseLesson reads a lesson file's bytes; path gives the lesson its id and is not opened.
 // A lesson that is not in force, as its status says, may have any text or none.
-func parse(path string, data []byte, known []fleet.Category) (reading, error) {
+func parseLesson(path string, data []byte, known []fleet.Category) (reading, error) {
 	id, err := fleet.ParseLessonID(strings.TrimSuffix(filepath.Base(path), extension))
 	if err != nil {
-		return reading{}, frontmatter.NewError(path, 0, "%v: rename the file", err)
+		return reading{}, newError(path, 0, "%v: rename the file", err)
 	}
-	d, err := frontmatter.Kind("lesson").Parse(path, data)
+	d, err := newDocument("lesson", path, data)
 	if err != nil {
 		return reading{}, err
 	}
-	f := d.Fields()
-	match := f.Within("match")
+	f := d.fields()
+	match := f.within("match")
 	categories := choose(f, match, "categories", "session_categories")
-	tags := append(choose(f, match, "tags"), match.Elements("keywords")...)
+	tags := append(choose(f, match, "tags"), match.elements("keywords")...)
 	r := reading{
 		lesson: fleet.Lesson{
 			ID:         id,
 			Categories: parseCategories(f, categories),
-			Tags:       plain.Each(tags, func(e frontmatter.Element) string { return e.Text }),
-			Body:       d.Body,
+			Tags:       plain.Each(tags, func(e element) string { return e.text }),
+			Body:       d.body,
 			Path:       path,
 		},
-		active: inForce(f.Text("status")),
+		active: inForce(f.text("status")),
 	}
-	if err := f.Err(); err != nil || !r.active {
+	if err := f.err(); err != nil || !r.active {
 		return r, err
 	}
 	r.unknown = unknownCategories(d, categories, known)
@@ -60,19 +59,19 @@ func inForce(status string) bool { return status == "" || status == "active" }
 
 // choose is what match says under any of the names, and, when it has none of them,
 // what stands under the first one at the top.
-func choose(top, match frontmatter.Fields, names ...string) []frontmatter.Element {
-	if slices.ContainsFunc(names, match.Has) {
-		return match.Elements(names...)
+func choose(top, match fields, names ...string) []element {
+	if slices.ContainsFunc(names, match.has) {
+		return match.elements(names...)
 	}
-	return top.Elements(names[0])
+	return top.elements(names[0])
 }
 
-func parseCategories(f frontmatter.Fields, elements []frontmatter.Element) []fleet.Category {
+func parseCategories(f fields, elements []element) []fleet.Category {
 	var categories []fleet.Category
 	for _, e := range elements {
-		c, err := fleet.ParseCategory(e.Text)
+		c, err := fleet.ParseCategory(e.text)
 		if err != nil {
-			f.Fail(e.At, "%v", err)
+			f.fail(e.at, "%v", err)
 		}
 		categories = append(categories, c)
 	}
@@ -81,31 +80,31 @@ func parseCategories(f frontmatter.Fields, elements []frontmatter.Element) []fle
 
 // unknownCategories has a problem for each category that is not known, for a slip of
 // the pen there would keep the lesson from its sessions unnoticed.
-func unknownCategories(d *frontmatter.Document, elements []frontmatter.Element, known []fleet.Category) []error {
+func unknownCategories(d *document, elements []element, known []fleet.Category) []error {
 	names := plain.Each(known, func(c fleet.Category) string { return string(c) })
 	var unknown []error
 	for _, e := range elements {
-		if slices.Contains(names, e.Text) {
+		if slices.Contains(names, e.text) {
 			continue
 		}
 		advice := "remove it, or add it to stint.toml"
-		if near := fleet.Nearest(e.Text, names); near != "" {
+		if near := fleet.Nearest(e.text, names); near != "" {
 			advice = fmt.Sprintf("did you mean %s?", near)
 		}
-		unknown = append(unknown, d.NewError(e.At, "there is no category %q: %s", e.Text, advice))
+		unknown = append(unknown, d.newError(e.at, "there is no category %q: %s", e.text, advice))
 	}
 	return unknown
 }
 
-func checkBody(d *frontmatter.Document) error {
-	text := d.Front + d.Rest
-	start := len(text) - len(d.Body)
+func checkBody(d *document) error {
+	text := d.front + d.rest
+	start := len(text) - len(d.body)
 	switch {
-	case len(d.Body) > maxBodyBytes:
-		return frontmatter.NewError(d.Path, frontmatter.LineAt(text, start+maxBodyBytes),
+	case len(d.body) > maxBodyBytes:
+		return newError(d.path, lineAt(text, start+maxBodyBytes),
 			"more than 16 KiB of text up to here: keep the lesson short and link to the rest")
-	case strings.TrimSpace(d.Body) == "":
-		return frontmatter.NewError(d.Path, frontmatter.LineAt(text, start),
+	case strings.TrimSpace(d.body) == "":
+		return newError(d.path, lineAt(text, start),
 			"no text: write the lesson below the front matter, or set status: draft")
 	}
 	return nil
