@@ -265,10 +265,11 @@ func (f *crashFleet) until(what string, ok func() bool) {
 	eventually(f, ok, func() string { return what })
 }
 
-// wantsDone checks that every task file is whole and done, and nothing beside them.
+// wantsDone checks that sessions have left every task done, that its file is as it was, and nothing beside it.
 func (f *crashFleet) wantsDone() {
 	f.Helper()
-	must.Equal(f, "task files", f.taskFiles(), crashTasksIn("done"))
+	must.Equal(f, "states", f.rows("select task || ' ' || state from tasks order by 1"), []string{"fix done", "next done"})
+	must.Equal(f, "task files", f.taskFiles(), crashTasksIn("todo"))
 }
 
 func (f *crashFleet) taskFiles() map[string]string {

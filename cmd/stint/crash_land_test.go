@@ -17,7 +17,7 @@ import (
 func landStops() []string {
 	return []string{
 		"Trunk.Landings", "Trunk.Stack", "Graders.Check", "Store.SaveReview checked", "Trunk.Advance", "Store.SaveReview landed",
-		"Store.Take", "FileEdit.Write", "Repo.Record", "Store.LeaveTask", "Store.SeeTasks", "Store.Release", "Trunk.Drop", "Trunk.Unstack",
+		"Store.Take", "Sources.SetState", "Store.LeaveTask", "Store.Release", "Trunk.Drop", "Trunk.Unstack",
 	}
 }
 
@@ -113,8 +113,8 @@ func TestCrashLand(t *testing.T) {
 				if got := f.git("log", "--format=%s", before+"..main", "--", "base"); got != "work" {
 					t.Errorf("main has %q", got)
 				}
-				if got := f.git("status", "--porcelain", "--untracked-files=no") + f.git("stash", "list"); got != "" {
-					t.Errorf("changes: %s", got)
+				if got := f.git("status", "--porcelain", "--untracked-files=no") + f.git("stash", "list"); got != "M tasks/fix.md" {
+					t.Errorf("changes: %q", got)
 				}
 				if got := f.git("branch", "--list", "stint/*") + f.git("worktree", "list"); strings.Contains(got, run) || strings.Contains(got, "landing") {
 					t.Errorf("left: %s", got)

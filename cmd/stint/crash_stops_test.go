@@ -43,7 +43,6 @@ func crashstint() {
 		writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
 		e.Store = crashStore{writes, stop, fleet.Holder(os.Getenv(crashRival))}
 		e.Sources = crashSources{e.Sources, stop}
-		e.Repo = crashRepo{e.Repo, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
 		e.Stopper = crashStopper{e.Stopper, stop}
 		e.Runner = crashRunner{e.Runner, stop}
@@ -115,23 +114,14 @@ type crashSources struct {
 	stop stop
 }
 
+func (c crashSources) SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (bool, error) {
+	return answer(c.stop, "Sources.SetState", func() (bool, error) { return c.Sources.SetState(ctx, id, s) })
+}
+
 func (c crashSources) Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error {
 	return c.stop.around("Sources.Call", func() error {
 		return c.stop.around("Sources.Call "+string(what), func() error { return c.Sources.Call(ctx, what, t, run, reason) })
 	})
-}
-
-type crashRepo struct {
-	engine.Repo
-	stop stop
-}
-
-func (c crashRepo) Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (string, error) {
-	write := e.Write
-	e.Write = func(path string) (bool, error) {
-		return answer(c.stop, "FileEdit.Write", func() (bool, error) { return write(path) })
-	}
-	return answer(c.stop, "Repo.Record", func() (string, error) { return c.Repo.Record(ctx, run, e) })
 }
 
 type crashFolders struct {

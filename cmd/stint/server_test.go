@@ -113,7 +113,7 @@ func TestScriptOnServer(t *testing.T) {
 		"audit", "backoff", "claim", "claim_session", "door", "fanout_exec",
 		"fanout_safety_net", "fanout_slots", "grade_claim", "lessons_reach", "pause_status", "review_feedback", "review_land", "review_overlap",
 		"run_busy", "run_deaf", "run_ends", "run_lost_expired", "run_unit", "serve_pages", "status_limits",
-		"task_leaves_clone", "why_limits",
+		"task_leaves", "why_limits",
 	} {
 		files = append(files, filepath.Join("../../testdata/script", name+".txtar"))
 	}

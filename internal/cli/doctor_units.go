@@ -202,11 +202,6 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	r.Live = len(plain.Kept(status.Open, func(run fleet.RunStatus) bool { return run.State != fleet.RunCrashed }))
 	r.Rests = plain.Each(status.Stopped, func(g inspect.StoppedAgent) doctor.Rest { return doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix} })
 	r.Waiting, r.Untold = status.Waiting, status.Untold
-	snapshot, err := e.Store.Snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	r.Behind = fleet.Behind(s.tasks, snapshot.Tasks, snapshot.At.Add(-doctor.BehindAfter))
 	if r.Unpriced, err = unpriced(ctx, x); err != nil {
 		return err
 	}

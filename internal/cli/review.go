@@ -180,7 +180,10 @@ func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.T
 
 func (a *app) runReview(ctx context.Context, all bool) error {
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
-		tasks := e.TasksInReview(ctx, items)
+		tasks, err := e.TasksInReview(ctx, items)
+		if err != nil {
+			return err
+		}
 		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}

@@ -451,16 +451,11 @@ func TestExamine(t *testing.T) {
 		{"tasks that wait for a person", func(f *Facts) {
 			f.Record.Waiting = []fleet.Waiting{{Task: "a b", Sessions: 2, State: "todo"}}
 			f.Record.Untold = []fleet.TaskMemory{{
-				Task: "fix", Run: "r1", TaskLeft: fleet.TaskLeft{State: "done"}, Trouble: fleet.BranchGone("b"),
+				Task: "fix", Run: "r1", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Owed: fleet.CallDone}, Trouble: "exit status 1",
 			}}
 		}, []string{
 			"task_waiting warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
-			"task_waiting warning: fix: closed by run r1, but its file does not say so: branch b is gone | stint why --task fix",
-		}},
-		{"an old clone", func(f *Facts) {
-			f.Record.Behind = []fleet.Task{{ID: "a"}, {ID: "b"}, {ID: "c"}, {ID: "d"}, {ID: "e"}}
-		}, []string{
-			"tasks_behind warning: 5 tasks closed for over a day, and the files here still list them as open: a, b, c, 2 more | git pull, or sync = true in [category.NAME]",
+			"task_waiting warning: fix: closed by run r1, but gh does not say so: exit status 1 | stint why --task fix",
 		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
 			`workspace problem: /w is not there | correct "workspace" in stint.toml`,

@@ -135,7 +135,6 @@ type Record struct {
 	Rests      []Rest
 	Waiting    []fleet.Waiting    // that wait for a person
 	Untold     []fleet.TaskMemory // tasks whose source does not show the state in which they were left
-	Behind     []fleet.Task       // closed for long, of which the files here say something else
 	Unpriced   []Unpriced
 	LastFire   time.Time
 	Latest     time.Time // the latest time on record

@@ -237,29 +237,7 @@ func examineWaiting(r Record) (list []Finding) {
 	if len(list) == 0 {
 		list = append(list, ok(check, "none"))
 	}
-	return append(list, examineBehind(r.Behind)...)
-}
-
-// BehindAfter is for how long a task may be closed on another machine before its file here should say so.
-const BehindAfter = 24 * time.Hour
-
-// mostNamed is how many of a kind a finding names.
-const mostNamed = 3
-
-// examineBehind reports that the clone here is not brought up to date.
-func examineBehind(tasks []fleet.Task) []Finding {
-	if len(tasks) == 0 {
-		return nil
-	}
-	names := plain.Each(tasks[:min(len(tasks), mostNamed)], func(t fleet.Task) string { return string(t.ID) })
-	if more := len(tasks) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
-	}
-	return []Finding{{
-		Check: "tasks_behind", State: Warning,
-		What: fmt.Sprintf("%s closed for over a day, and the files here still list them as open: %s", plain.Plural(len(tasks), "task"), strings.Join(names, ", ")),
-		Why:  "this clone is not brought up to date: what sessions here begin with is old", Fix: "git pull, or sync = true in [category.NAME]",
-	}}
+	return list
 }
 
 // fewSessions is from when on a category without a grade is more than bad luck.

@@ -28,9 +28,9 @@ type Sources interface {
 	Again(ctx context.Context, t fleet.Task) (fleet.Task, error)
 	// StateAt is the state in a copy of a task's file.
 	StateAt(path string) (fleet.TaskState, error)
-	// Edit is the change of a task's file that gives it a state. It is an error where the
-	// folder has no word for that state.
-	Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error)
+	// SetState writes a state into a task's file, and reports whether that changed it. It is an error
+	// where the folder has no word for that state.
+	SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error)
 	// Call reports to a task's tracker what becomes of the task.
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }
@@ -86,9 +86,6 @@ type Repo interface {
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
 	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
 	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
-	// Record changes a file as a commit of its own where it can: on the run's branch, whose
-	// name it returns, or where the file is.
-	Record(ctx context.Context, run fleet.RunID, e fleet.FileEdit) (branch string, err error)
 	// Branches are those of the fleet's runs, by run.
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
 	// Diff is what commits changed, oldest first, and whether more than the most bytes were.

@@ -217,11 +217,6 @@ func (noRepo) Branches(context.Context) (map[fleet.RunID]string, error) { return
 
 func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return "", nil }
 
-func (noRepo) Record(_ context.Context, _ fleet.RunID, e fleet.FileEdit) (branch string, err error) {
-	_, err = e.Write(e.Path)
-	return "", err
-}
-
 func (noRepo) Rescue(context.Context, func(fleet.RunID) bool) error { return nil }
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }

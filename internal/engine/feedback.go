@@ -131,13 +131,9 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) (err error) {
 		_, lost := e.Store.Release(context.WithoutCancel(ctx), h, fleet.EndingReleased, "")
 		err = errors.Join(err, lost)
 	}()
-	snapshot, err := e.Store.Snapshot(ctx)
-	if err != nil {
+	if t, err = e.Recalled(ctx, t); err != nil {
 		return err
 	}
-	found := []fleet.Task{t}
-	fleet.Recall(found, snapshot.Tasks)
-	t = found[0]
 	state, reason, said := fleet.StateActive, "", firstLine(f.Said)
 	if !f.Waits(e.Config.Review.MaxRounds) {
 		state, reason = fleet.StateWaiting, fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(e.Config.Review.MaxRounds, "round"), f.Run, said)

@@ -252,7 +252,7 @@ func TestLostClaimIsNotGivenBackAsDone(t *testing.T) {
 			r, lock := b.dead("code", "fix")
 			r = b.stored(r.ID)
 			r.EndedAt, r.Verdict = b.clock(), fleet.Verdict{Outcome: fleet.Productive, TaskState: fleet.StateDone}
-			r.Left = fleet.TaskLeft{State: fleet.StateDone, Owed: fleet.CallWrite, Changed: true}
+			r.Left = fleet.TaskLeft{State: fleet.StateDone, Changed: true}
 			must.Do(b, b.Folders.PutEnd(r))
 			lose(r.ID.Holder())
 			b.closeAll(lock)

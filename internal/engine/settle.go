@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -16,14 +15,12 @@ import (
 	"stint/internal/survey"
 )
 
-// A session gives its task a new state in three steps, so that the task is not handed out again
-// whatever dies in between: the store remembers it with the end of the run, in one write; the
-// session's worker writes the source's file or runs its command; and the store notes that.
-// The memory stands above the source until the source shows a change.
+// A session leaves its task a state in the store, in one write with the end of the run. The state in a task's file is its
+// author's: that of the person, or of the agent on its branch. The store's word counts until the state in the file is another
+// than it was then.
 //
-// If we die before the first, the run has no end, and the task is as it was: the next
-// session takes it. If we die before the second or the third, the store knows that a word
-// is owed, and the next fire or reaping gives it, maybe for the second time.
+// A tracker is told. The store remembers first what it is owed: if we die before the call, or before the note that it was
+// made, the next fire or reaping makes it, perhaps for the second time.
 
 // startTask reports to the task's tracker that a session begins.
 //
@@ -73,9 +70,9 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	if task == nil || w.run.Key == "" || v.Outcome == fleet.Lost {
 		return left
 	}
-	here, there := *task, true
+	here := *task
 	if here.State = task.InSource(); task.Source == "" {
-		here, there = w.fileNow(ctx, here)
+		here = w.fileNow(ctx, here)
 	}
 	now := here.State
 	if own := w.ownState(ctx, *task); own != w.began { // what the session wrote into its copy counts
@@ -90,9 +87,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 		left.Owed = w.owedTo(*task, left.State)
 		return left
 	}
-	if left.Seen = here.Seen; left.Changed && left.State != here.State && there {
-		left.Owed = fleet.CallWrite
-	}
+	left.Seen = here.Seen
 	return left
 }
 
@@ -118,17 +113,17 @@ func (w *worker) last(ctx context.Context) bool {
 
 // fileNow looks at the task's file once the session is over. One that is not there may be away,
 // with another branch checked out, and come back as it was.
-func (w *worker) fileNow(ctx context.Context, t fleet.Task) (now fleet.Task, there bool) {
+func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
 	again, err := w.Sources.Again(ctx, t)
 	switch {
 	case err == nil:
-		return again, true
+		return again
 	case errors.Is(err, fleet.ErrNotFound):
-		return t, false
+		return t
 	}
 	w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
 	t.Seen = ""
-	return t, true
+	return t
 }
 
 // ownState is the state in the copy of the task's file that is in the run's own clone;
@@ -173,11 +168,11 @@ func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState, after stri
 	return before
 }
 
-// settleTask reports to the source of the run's task what the run left of it. A later fire
+// settleTask reports to the tracker of the run's task what the run left of it. A later fire
 // makes the report where it fails now: the session's result is on record.
 func (w *worker) settleTask(ctx context.Context) {
 	left := w.run.Left
-	if left.State == "" || left.Owed == "" && left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
+	if left.State == "" || left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
 		return
 	}
 	// A tracker has its own time for each command, and a worker that is stopped meanwhile
@@ -185,35 +180,15 @@ func (w *worker) settleTask(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
 	defer cancel()
 	m := fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}
-	apart := w.run.Branch != "" && len(w.run.Commits) > 0 // on a branch of its own
-	if left.Owed == fleet.CallWrite && !apart {
-		w.payWrites(ctx)
-		return
-	}
 	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
-		w.Log.WarnContext(ctx, "task state not written", w.attrs(slog.Any("err", err))...)
+		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
 	}
-}
-
-// payWrites writes the states that sessions have left into their tasks' files, this run's
-// and those that waited, unless some session works in the workspace: a commit of stint's at
-// the wrong moment would make one of its agent fail, as git gives up at once where another
-// holds the index or has moved the branch. The last session to end there does it for all,
-// or a fire that finds none.
-func (e *Engine) payWrites(ctx context.Context) {
-	s, err := e.Store.Snapshot(ctx)
-	if err != nil {
-		e.Log.WarnContext(ctx, "task state not written", slog.Any("err", err))
-		return
-	}
-	s.Tasks = slices.DeleteFunc(s.Tasks, func(m fleet.TaskMemory) bool { return m.Owed != fleet.CallWrite })
-	e.payAll(ctx, s, nil)
 }
 
 // tellingTime is for the commands and the locks that a report to one source takes.
 const tellingTime = 3 * time.Minute
 
-// pay reports to the source of a task what it is owed, and remembers that, or why it failed.
+// pay reports to the tracker of a task what it is owed, and remembers that, or why it failed.
 func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	err := e.reportState(ctx, t, m, reason)
 	if err == nil || m.Owed == "" || err.Error() == m.Trouble {
@@ -226,27 +201,11 @@ func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reas
 	return errors.Join(err, e.Store.SeeTasks(ctx, []store.TaskSight{sight}))
 }
 
-// reportState reports to the source of a task what it is owed, and remembers what the source
-// shows then.
+// reportState reports to the tracker of a task what it is owed, and remembers what it shows then.
 func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
 	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
 	sight.Trouble = ""
 	switch m.Owed {
-	case fleet.CallWrite:
-		edit, err := e.Sources.Edit(ctx, t, m.State)
-		if err != nil { // no fire can write it before the configuration is another, and the store remembers it
-			sight.Trouble, sight.Owing = fmt.Sprintf("%v; %s", err, fleet.Hint(err)), true
-			if sight.Trouble == m.Trouble {
-				return nil
-			}
-			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(t.ID)), slog.String("reason", sight.Trouble))
-			break
-		}
-		branch, err := e.Repo.Record(ctx, e.home(ctx, m.Run), edit)
-		if err != nil {
-			return err
-		}
-		sight.Branch = branch
 	case fleet.CallDone, fleet.CallRelease:
 		if err := e.Sources.Call(ctx, m.Owed, t, m.Run, reason); err != nil {
 			// One that is closed twice may be an error of its tracker's.
@@ -257,13 +216,11 @@ func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemo
 		}
 	case "", fleet.CallStart:
 	}
-	if m.Source != "" {
-		sight.Seen = e.shown(ctx, t)
-	}
+	sight.Seen = e.shown(ctx, t)
 	return e.Store.SeeTasks(ctx, []store.TaskSight{sight})
 }
 
-// shown is what a tracker shows of an item; empty: it cannot be asked, and its next answer
+// shown is what the source of a task shows of it; empty: it cannot be asked, and its next answer
 // counts.
 func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	again, err := e.Sources.Again(ctx, t)
@@ -277,11 +234,11 @@ func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	return ""
 }
 
-// debtTime is what a fire takes to report to sources what they are owed. Its unit has a
+// debtTime is what a fire takes to report to trackers what they are owed. Its unit has a
 // quarter of an hour.
 const debtTime = time.Minute
 
-// payAll makes the reports to sources that crashed or failed workers owe, within debtTime. It
+// payAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
 // takes them in random order: a task or a source that takes all of that time is not always first.
 func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) {
 	ctx, cancel := context.WithTimeout(ctx, debtTime)
@@ -294,11 +251,11 @@ func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) 
 			continue
 		}
 		if ctx.Err() != nil {
-			e.Log.WarnContext(ctx, "the next fire updates the remaining sources of tasks", slog.String("reason", "it took longer than "+debtTime.String()))
+			e.Log.WarnContext(ctx, "the next fire updates the remaining trackers", slog.String("reason", "it took longer than "+debtTime.String()))
 			return
 		}
 		if err := e.payLate(ctx, m); err != nil {
-			e.Log.WarnContext(ctx, "task state not written", slog.String("task_id", string(m.Task)), slog.Any("err", err))
+			e.Log.WarnContext(ctx, "tracker not updated", slog.String("task_id", string(m.Task)), slog.Any("err", err))
 		}
 	}
 }
@@ -307,21 +264,6 @@ func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) 
 // or works on it.
 func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
 	t := fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}
-	if m.Source == "" {
-		again, err := e.Sources.Again(ctx, t)
-		// A file that says another state than it did, and than it is to, is a person's word.
-		if errors.Is(err, fleet.ErrNotFound) || err == nil && !m.Holds(again) && again.State != m.State {
-			return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: err != nil || m.State.Settled()}})
-		}
-		if err != nil {
-			return err
-		}
-		at, err := e.beside(ctx, "")
-		if err != nil || slices.ContainsFunc(at, func(n neighbour) bool { return !n.Apart }) {
-			return err // some session works in the workspace: it is written later
-		}
-		return e.pay(ctx, again, m, m.Reason)
-	}
 	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
 		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
@@ -349,7 +291,6 @@ func (e *Engine) see(ctx context.Context, v survey.View) {
 	for i := range v.Tasks {
 		listed[v.Tasks[i].ID] = &v.Tasks[i]
 	}
-	branches := e.branches(ctx, v.Snapshot.Tasks)
 	var sights []store.TaskSight
 	for _, m := range v.Snapshot.Tasks {
 		t, sight := listed[m.Task], store.TaskSight{TaskMemory: m, Was: m.Seen}
@@ -358,10 +299,8 @@ func (e *Engine) see(ctx context.Context, v survey.View) {
 			continue
 		case t == nil || !m.Holds(*t) || m.State == "" && t.State.Settled():
 			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
-		case m.Seen == "":
-			sight.Seen = t.Seen
-		case m.Branch != "" && branches != nil && !slices.Contains(branches, m.Branch):
-			sight.Branch, sight.Trouble = "", fleet.BranchGone(m.Branch)
+		case m.Seen == "", m.Edited(*t):
+			sight.Seen, sight.Edited = t.Seen, m.Seen != ""
 		default:
 			continue
 		}
@@ -375,66 +314,39 @@ func (e *Engine) see(ctx context.Context, v survey.View) {
 	}
 }
 
-// gone reports whether a task that is not listed is known to be no more. A file that a
-// merge is to change may only be away, with another branch checked out.
+// gone reports whether a task that is not listed is known to be no more. A file whose state is not the one in which a session
+// left the task may only be away, with another branch checked out.
 func gone(m fleet.TaskMemory, v survey.View) bool {
 	if m.Source != "" {
 		return m.Seen != fleet.SeenNowhere && !slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
 	}
-	return m.Branch == "" && len(v.Tasks) > 0 && len(v.Failed) == 0 &&
+	return (m.State == "" || fleet.SeenState(m.Seen) == string(m.State)) && len(v.Tasks) > 0 && len(v.Failed) == 0 &&
 		!slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Task == m.Task })
 }
 
-// branches are those of runs, if any are waited for; nil: nobody knows.
-func (e *Engine) branches(ctx context.Context, memories []fleet.TaskMemory) []string {
-	if !slices.ContainsFunc(memories, func(m fleet.TaskMemory) bool { return m.Branch != "" }) {
-		return nil
-	}
-	list, err := e.Repo.Branches(ctx)
-	if err != nil {
-		e.Log.WarnContext(ctx, "branches not listed", slog.Any("err", err))
-		return nil
-	}
-	known := slices.AppendSeq([]string{}, maps.Values(list))
-	for _, m := range memories {
-		if m.Branch == "" || slices.Contains(known, m.Branch) {
-			continue
-		}
-		if r, err := e.Store.Run(ctx, fleet.Run{ID: m.Run, Branch: m.Branch}.Home()); err != nil && !errors.Is(err, fleet.ErrNotFound) || e.KeptElsewhere(ctx, r.Host) {
-			known = append(known, m.Branch)
-		}
-	}
-	return known
-}
-
-// home is the run in whose folder a run worked.
-func (e *Engine) home(ctx context.Context, run fleet.RunID) fleet.RunID {
-	if r, err := e.Store.Run(ctx, run); err == nil {
-		return r.Home()
-	}
-	return run // a person, or one that nobody knows
-}
-
-// GiveState gives a task a state by a person's hand, as a session does, under its claim: an
-// error that wraps [fleet.ErrLost] says that this is no longer the caller's. It reports whether
-// that changed anything.
+// GiveState gives a task a state by a person's hand, under its claim: an error that wraps [fleet.ErrLost] says that
+// this is no longer the caller's. It reports whether that changed anything. A file is written and not committed: the
+// commit is the person's.
+//
+// If we die before the store knows, the file says it, and a state that changed there counts.
 func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fleet.TaskState) (bool, error) {
 	if t.State == s && (t.InSource() == s || t.Source != "") {
 		return false, nil
 	}
-	m := fleet.TaskMemory{Task: t.ID, TaskLeft: fleet.TaskLeft{
-		State: s, Source: t.Source, Item: t.Item, Seen: t.Seen, Owed: fleet.CallWrite, Changed: true,
-	}}
+	m := fleet.TaskMemory{Task: t.ID, TaskLeft: fleet.TaskLeft{State: s, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true}}
 	if t.Source != "" {
 		m.Owed = e.owedTo(t, s)
-	} else if _, err := e.Sources.Edit(ctx, t, s); err != nil {
+		if err := e.Store.LeaveTask(ctx, h, m); err != nil {
+			return false, err
+		}
+		if err := e.pay(ctx, t, m, "by hand"); err != nil {
+			return true, fmt.Errorf("task %q is %s, but its tracker does not show it yet: %w", t.ID, s, err)
+		}
+		return true, nil
+	}
+	if _, err := e.Sources.SetState(ctx, t.ID, s); err != nil {
 		return false, err
 	}
-	if err := e.Store.LeaveTask(ctx, h, m); err != nil {
-		return false, err
-	}
-	if err := e.pay(ctx, t, m, "by hand"); err != nil {
-		return true, fmt.Errorf("task %q is %s, but its source does not show it yet: %w", t.ID, s, err)
-	}
-	return true, nil
+	m.Seen = e.shown(ctx, t)
+	return true, e.Store.LeaveTask(ctx, h, m)
 }

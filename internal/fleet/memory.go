@@ -3,7 +3,7 @@ package fleet
 import (
 	"cmp"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 )
 
@@ -17,8 +17,6 @@ const (
 	CallDone TaskCall = "done"
 	// CallRelease says that a session ended without closing it.
 	CallRelease TaskCall = "release"
-	// CallWrite writes its state into its file.
-	CallWrite TaskCall = "write"
 )
 
 // SeenNowhere is what is seen of a task that its source does not show.
@@ -30,7 +28,7 @@ type TaskLeft struct {
 	Source string    // it is an item of; empty: it is a file
 	Item   string    // its id there
 	Seen   string    // of the task in its source, see [Task.Seen]; empty: as it is seen next
-	Owed   TaskCall  // the call that its source has yet to get; empty: none
+	Owed   TaskCall  // the call that its tracker has yet to get; empty: none
 
 	// The next fields are for the count of sessions, and not stored.
 	Changed bool // the state is another than before
@@ -43,7 +41,6 @@ type TaskMemory struct {
 	TaskLeft
 	Task     TaskID
 	Run      RunID     // that left it last; empty: a person
-	Branch   string    // that has the state in the task's file; empty: none, or the workspace's
 	Since    time.Time // of the last that was left
 	Sessions int       // that worked on it since its state last changed
 	Failures int       // that failed at it, in a row
@@ -52,11 +49,6 @@ type TaskMemory struct {
 	Rests    Round     // of its category: the first in which it may be worked on; 0: it does not rest
 	Reason   string    // of the last of these sessions
 	Trouble  string    // why its source does not show the state; empty: nothing is known to be in the way
-}
-
-// BranchGone is what is in the way once the branch that has a task's state was deleted.
-func BranchGone(branch string) string {
-	return "branch " + branch + " is gone"
 }
 
 // Untold are the tasks whose source does not show the state in which they were left, and
@@ -70,30 +62,29 @@ func Untold(memories []TaskMemory) (list []TaskMemory) {
 	return list
 }
 
-// Behind are the tasks that were closed before a time, of which their files here say something else
-// though nothing has yet to write it: they are an old copy.
-func Behind(tasks []Task, memories []TaskMemory, before time.Time) (list []Task) {
-	tasks = slices.Clone(tasks)
-	Recall(tasks, memories)
-	for _, t := range tasks {
-		m := t.Memory
-		if t.Listed != "" && t.State.Settled() && m.Source == "" && m.Branch == "" && m.Owed == "" && m.Trouble == "" && m.Since.Before(before) {
-			list = append(list, t)
-		}
-	}
-	return list
-}
-
 // Why says what is in the way of the source.
 func (m TaskMemory) Why() string {
 	return fmt.Sprintf("%s, but %s does not say so: %s", m.left(), m.where(), m.Trouble)
 }
 
-// Holds reports whether the task's source shows no change since. While an item's tracker has
-// yet to get a report, a change says nothing.
+// Holds reports whether the task's source still shows the state that it showed then. While an item's tracker has
+// yet to get a report, what it shows says nothing.
 func (m TaskMemory) Holds(t Task) bool {
-	return m.Seen == "" || m.Seen == t.Seen || m.Owed != "" && m.Source != ""
+	return m.Seen == "" || SeenState(m.Seen) == SeenState(t.Seen) || m.Owed != "" && m.Source != ""
 }
+
+// Edited reports whether the source shows another text, or another state, than it did then.
+func (m TaskMemory) Edited(t Task) bool { return m.Seen != "" && m.Seen != t.Seen && m.Owed == "" }
+
+// Anew is the memory of a task that somebody has edited: its state stands, and sessions have failed at
+// another task than the one that it is now.
+func (m TaskMemory) Anew() TaskMemory {
+	m.Sessions, m.Failures, m.Vain, m.Rests, m.Reason = 0, 0, 0, 0, ""
+	return m
+}
+
+// SeenState is the state in what was seen of a task.
+func SeenState(seen string) string { return seen[strings.LastIndexByte(seen, ' ')+1:] }
 
 const (
 	// MostDoublings bounds how often a rest, or a back-off, doubles: 2⁶ is 64 rounds,
@@ -257,6 +248,9 @@ func Recall(tasks []Task, memories []TaskMemory) {
 		if !ok || !m.Holds(*t) {
 			continue
 		}
+		if m.Edited(*t) {
+			m = m.Anew()
+		}
 		t.Memory = &m
 		if m.State != "" && m.State != t.State {
 			t.Listed, t.State = t.State, m.State
@@ -284,12 +278,8 @@ func (t *Task) LeftOpen() bool {
 func (m TaskMemory) From(t Task) string {
 	text := fmt.Sprintf("%s; %s still says %s", m.left(), m.where(), t.InSource())
 	switch {
-	case m.Trouble != "" && m.Owed != "":
-		return text + " until a fire can update it, which failed: " + m.Trouble
 	case m.Trouble != "":
-		return text + ", for " + m.Trouble
-	case m.Branch != "":
-		return text + " until branch " + m.Branch + " is merged"
+		return text + " until a fire can update it, which failed: " + m.Trouble
 	case m.Owed != "":
 		return text + " until the next fire updates it"
 	case m.Source != "":
@@ -314,14 +304,4 @@ func (m TaskMemory) left() string {
 
 func (m TaskMemory) where() string {
 	return cmp.Or(m.Source, "its file")
-}
-
-// FileEdit changes one file.
-type FileEdit struct {
-	Path    string // absolute
-	Subject string // of a commit of its own
-	// Edit is what the file's bytes become.
-	Edit func(path string, data []byte) ([]byte, error)
-	// Write makes them that, and reports whether that changed the file.
-	Write func(path string) (bool, error)
 }

@@ -18,14 +18,14 @@ func TestRecall(t *testing.T) {
 		want   fleet.Task
 	}{
 		"closed": {
-			fleet.Task{State: "todo", Seen: "a"},
-			fleet.TaskMemory{TaskLeft: left("done", "a")},
-			fleet.Task{State: "done", Seen: "a", Listed: "todo"},
+			fleet.Task{State: "todo", Seen: "1 todo"},
+			fleet.TaskMemory{TaskLeft: left("done", "1 todo")},
+			fleet.Task{State: "done", Seen: "1 todo", Listed: "todo"},
 		},
 		"changed since": {
-			fleet.Task{State: "todo", Seen: "b"},
-			fleet.TaskMemory{TaskLeft: left("done", "a"), Sessions: 9, Failures: 9},
-			fleet.Task{State: "todo", Seen: "b"},
+			fleet.Task{State: "backlog", Seen: "2 backlog"},
+			fleet.TaskMemory{TaskLeft: left("done", "1 todo"), Sessions: 9, Failures: 9},
+			fleet.Task{State: "backlog", Seen: "2 backlog"},
 		},
 		"not seen yet": {
 			fleet.Task{State: "todo", Seen: "b"},
@@ -36,11 +36,6 @@ func TestRecall(t *testing.T) {
 			fleet.Task{State: "active", Seen: "b"},
 			fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Source: "gh", Owed: fleet.CallDone}},
 			fleet.Task{State: "done", Seen: "b", Listed: "active"},
-		},
-		"changed, and its file not written": {
-			fleet.Task{State: "waiting", Seen: "b"},
-			fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: "done", Seen: "a", Owed: fleet.CallWrite}},
-			fleet.Task{State: "waiting", Seen: "b"},
 		},
 		"failed at": {
 			fleet.Task{State: "active"},
@@ -90,12 +85,24 @@ func TestRecall(t *testing.T) {
 	}
 }
 
+// TestEdited has a person change a task's text: what its sessions left it in stands, and what they brought it counts no more.
+func TestEdited(t *testing.T) {
+	t.Parallel()
+	m := fleet.TaskMemory{
+		Run: "r1", TaskLeft: fleet.TaskLeft{State: "active", Seen: "1 todo"}, Sessions: 2, Failures: 3, Vain: 2, Taken: 5, Rests: 9, Reason: "it hung",
+	}
+	tasks := []fleet.Task{{State: "todo", Seen: "2 todo"}}
+	fleet.Recall(tasks, []fleet.TaskMemory{m})
+	want := fleet.Task{State: "active", Listed: "todo", Seen: "2 todo", Memory: &fleet.TaskMemory{Run: "r1", TaskLeft: m.TaskLeft, Taken: 5}}
+	must.Equal(t, "task", tasks[0], want)
+}
+
 func TestMemoryFrom(t *testing.T) {
 	t.Parallel()
 	listed := fleet.Task{State: "done", Listed: "todo"}
 	for want, m := range map[string]fleet.TaskMemory{
-		"closed by run r1; its file still says todo until branch stint/r1 is merged": {
-			Run: "r1", Branch: "stint/r1", TaskLeft: fleet.TaskLeft{State: "done"},
+		"closed by run r1; its file still says todo": {
+			Run: "r1", TaskLeft: fleet.TaskLeft{State: "done"},
 		},
 		"left ready_for_review by run r1; gh still says todo, and that counts again once it shows a change": {
 			Run: "r1", TaskLeft: fleet.TaskLeft{State: "ready_for_review", Source: "gh"},

@@ -130,7 +130,7 @@ type Task struct {
 	Source           string    // of whose list it is an item; empty: it is a file
 	Modified         time.Time // when it was last changed, its file's ctime; zero when not known
 	Item             string    // its id there, which may differ from ID
-	Seen             string    // the same as long as its source shows the same of it
+	Seen             string    // a sum of what its source shows of it, a space, and its state there
 	Listed           TaskState // what its source says, where stint remembers another State
 
 	Memory *TaskMemory // what is remembered of it; nil: nothing that holds

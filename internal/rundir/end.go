@@ -99,5 +99,5 @@ func possible(r fleet.Run) bool {
 		(usage.Tokens == nil || 0 <= *usage.Tokens && *usage.Tokens <= mostUsed) && (usage.USD == nil || 0 <= *usage.USD && *usage.USD <= mostUsed) &&
 		slices.Contains([]fleet.Cost{"", fleet.CostReported, fleet.CostComputed, fleet.CostAssumed}, usage.Cost) &&
 		(r.Left.State == "" || slices.Contains(fleet.TaskStates(), r.Left.State)) &&
-		slices.Contains([]fleet.TaskCall{"", fleet.CallDone, fleet.CallRelease, fleet.CallWrite}, r.Left.Owed)
+		slices.Contains([]fleet.TaskCall{"", fleet.CallDone, fleet.CallRelease}, r.Left.Owed)
 }

@@ -26,7 +26,7 @@ func TestEnd(t *testing.T) {
 	want := fleet.Run{
 		ID: run, Key: "fix", Epoch: 3, EndedAt: time.UnixMilli(5).UTC(), Commits: []string{"abc"}, Usage: fleet.Usage{Tokens: &tokens, Models: []string{"m"}},
 		Verdict: fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: "done", Parts: map[string]float64{"commits": 1}, ExitStatus: &status},
-		Left:    fleet.TaskLeft{State: fleet.StateDone, Owed: fleet.CallWrite, Changed: true},
+		Left:    fleet.TaskLeft{State: fleet.StateDone, Owed: fleet.CallDone, Changed: true},
 	}
 	longer := want
 	longer.Verdict.Reason = "a longer reason, of which nothing may stay"

@@ -228,9 +228,10 @@ func (s Snapshot) Agent(name string) fleet.AgentState {
 type TaskSight struct {
 	fleet.TaskMemory
 	Was    string // seen of it before
-	Forget bool   // the source shows a change: its own word counts from now on
+	Forget bool   // the source shows another state: its own word counts from now on
 	Over   bool   // it was closed, or is gone: how many sessions it took is forgotten, too
-	Owing  bool   // the report to the source failed: what is owed still is
+	Owing  bool   // the report to the tracker failed: what is owed still is
+	Edited bool   // somebody has changed its text: what sessions brought it counts no longer
 }
 
 // Arm is what is remembered of a category.

@@ -112,14 +112,16 @@ func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 
 // TasksInReview are the tasks that are ready for review with no item that is open: their sessions worked in the
 // workspace itself, or a person has merged the work. Tasks that cannot be listed are reported elsewhere.
-func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) []fleet.Task {
+func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet.Task, error) {
 	if f.Tasks == nil {
-		return nil
+		return nil, nil
 	}
+	s, err := f.Store.Snapshot(ctx)
 	tasks, _, _ := f.Tasks.List(ctx)
+	fleet.Recall(tasks, s.Tasks)
 	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
 		return t.State != fleet.StateReview || slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task == t.ID })
-	})
+	}), err
 }
 
 // findClashes finds which items conflict with each other.

@@ -68,32 +68,6 @@ func (f Folder) setState(path string, s fleet.TaskState) (changed bool, err erro
 	return replace(target, old, edited, info.Mode().Perm())
 }
 
-// Edit is what [Folder.SetState] does to a task's file, for a caller that changes a copy
-// of that file as well: the same name in another folder. A state that the folder has no
-// word for is an error.
-func (f Folder) Edit(ctx context.Context, t fleet.Task, s fleet.TaskState) (fleet.FileEdit, error) {
-	if _, _, err := f.Format.stateEntry(s); err != nil {
-		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
-	}
-	dir, err := f.open(filepath.Dir(t.Path))
-	if _, ok := errors.AsType[*fileError](err); ok { // before anybody asks git about that folder
-		return fleet.FileEdit{}, fmt.Errorf("set state of task %q to %s: %w", t.ID, s, err)
-	}
-	dir.close()
-	return fleet.FileEdit{
-		Path: t.Path, Subject: fmt.Sprintf("task %s: %s", t.ID, s),
-		Edit: func(path string, data []byte) ([]byte, error) { return f.Format.withState(path, data, s) },
-		Write: func(path string) (bool, error) {
-			there := f
-			there.Dir = filepath.Dir(path)
-			if path != t.Path {
-				there.Top = "/" // a worktree's copy, whose path has no link in it
-			}
-			return there.SetState(ctx, t.ID, s)
-		},
-	}, nil
-}
-
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
 // state. The result is read again before it is given out: nothing but the state
 // may have changed.

@@ -166,8 +166,6 @@ type noRepo struct{ engine.Repo }
 
 func (noRepo) Own(context.Context, fleet.RunID, string) (string, error) { return "", nil }
 
-func (noRepo) Record(context.Context, fleet.RunID, fleet.FileEdit) (string, error) { return "", nil }
-
 func (noRepo) Rescue(context.Context, func(fleet.RunID) bool) error { return nil }
 
 func (noRepo) Tidy(context.Context, func(fleet.RunID) bool) error { return nil }

@@ -35,7 +35,10 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
 			return view{}, err
 		}
 	}
-	tasks := e.TasksInReview(r.Context(), items)
+	tasks, err := e.TasksInReview(r.Context(), items)
+	if err != nil {
+		return view{}, err
+	}
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 	shown := items[:min(len(items), mostItems)]
 	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown), tasks}

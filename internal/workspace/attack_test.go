@@ -48,8 +48,6 @@ func (a attack) everything() {
 	_, _, _, _ = p.GitDirs(ctx, a.open.Dir)
 	_, _ = p.Work(ctx, a.open.Dir, a.files(own))
 	_, _ = p.Work(ctx, a.dir, a.files(own))
-	_, _ = p.Record(ctx, own, marked(filepath.Join(a.dir, "a")))
-	_, _ = p.Record(ctx, "", marked(filepath.Join(a.dir, "a")))
 	_, _ = p.Own(ctx, own, filepath.Join(a.dir, "a"))
 	_, _ = c.Close(ctx, a.open)
 	_, _ = c.Fetch(ctx, own)
@@ -280,12 +278,12 @@ func TestLinkInGitsFolderIsNamed(t *testing.T) {
 		must.Do(t, os.Symlink(target, link))
 	}
 	plant(outside)
-	_, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a")))
+	_, err := clone.clone().Sync(t.Context(), own)
 	if err == nil || !strings.Contains(err.Error(), link+" is a link to "+outside) || fleet.Hint(err) != "remove the link: rm "+link {
 		t.Errorf("got %v, hint %q", err, fleet.Hint(err))
 	}
 	plant("message") // git's own
-	if _, err := clone.places(t.TempDir()).Record(t.Context(), own, marked(filepath.Join(clone.dir, "a"))); err != nil {
+	if _, err := clone.clone().Sync(t.Context(), own); err != nil {
 		t.Errorf("a link inside of git's folder: %v", err)
 	}
 }

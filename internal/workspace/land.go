@@ -105,7 +105,7 @@ func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, in boo
 	if err != nil {
 		return "", false, err
 	}
-	if _, err := t.receptive(ctx, l.Target); err != nil {
+	if _, err := t.receptive(ctx, l.Target, base+"..."+l.Tip); err != nil {
 		return "", false, err
 	}
 	_, in, err = t.asks(ctx, "merge-base", "--is-ancestor", l.Tip, base)
@@ -269,9 +269,9 @@ func refused(s *fleet.Stacked, err error) error {
 	return nil
 }
 
-// receptive reports whether the target is what the workspace has checked out. It is an error if
-// a landing would change files there that somebody changed, or files in another folder.
-func (t *turn) receptive(ctx context.Context, target string) (out bool, err error) {
+// receptive reports whether the target is what the workspace has checked out. It is an error if what is between two
+// commits changes files there that somebody has changed, or files in another folder.
+func (t *turn) receptive(ctx context.Context, target string, between ...string) (out bool, err error) {
 	used, err := t.usedIn(ctx, target)
 	if err != nil || used == "" {
 		return false, err
@@ -287,6 +287,11 @@ func (t *turn) receptive(ctx context.Context, target string) (out bool, err erro
 		return false, err
 	}
 	changed, err := t.names(ctx, diff("--name-only", "-z", base)...)
+	if err != nil || len(changed) == 0 {
+		return true, err
+	}
+	ours, err := t.names(ctx, diff(append([]string{"--name-only", "--no-renames", "-z"}, between...)...)...)
+	changed = plain.Kept(changed, func(file string) bool { return slices.Contains(ours, file) })
 	if err == nil && len(changed) > 0 {
 		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s", target, t.top, list(changed)),
 			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
@@ -345,7 +350,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	if same, err := still(); err != nil || !same {
 		return false, err
 	}
-	out, err := t.receptive(ctx, s.Target)
+	out, err := t.receptive(ctx, s.Target, s.Base, s.Commit)
 	if err != nil {
 		return false, err
 	}
@@ -425,15 +430,34 @@ func (t *turn) recoverLanding(ctx context.Context, dead note) (err error) {
 		if _, err := t.run(ctx, "update-ref", "-m", "stint: begin", dead.Branch, dead.From); err != nil {
 			return err
 		}
-		if err := t.keepOthers(ctx, dead); err != nil {
+		if err := t.keepOthers(ctx, dead, files); err != nil {
 			return err
 		}
 		if _, err := t.run(ctx, "update-ref", "-m", "stint: land run "+string(dead.Run), dead.Branch, dead.Land, dead.From); err != nil {
 			return err
 		}
 	}
-	_, err = t.run(ctx, "reset", "--quiet", "--hard", dead.Land)
-	return err
+	return t.bringFiles(ctx, dead)
+}
+
+// bringFiles gives the work tree the files of a landing, and leaves all others as they are.
+func (t *turn) bringFiles(ctx context.Context, dead note) error {
+	for filter, command := range map[string][]string{
+		"d": {"restore", "--quiet", "--source=" + dead.Land, "--staged", "--worktree"}, "D": {"rm", "--quiet", "--force", "--ignore-unmatch"},
+	} {
+		files, err := t.names(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter="+filter, dead.From, dead.Land)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			continue
+		}
+		paths := strings.NewReader(strings.Join(literal(files), "\x00"))
+		if _, err := t.feed(paths).run(ctx, append(command, "--pathspec-from-file=-", "--pathspec-file-nul")...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begun reports whether git has begun to write the files of a landing: one of them is not what it
@@ -469,9 +493,9 @@ func literal(files []string) []string {
 	return plain.Each(files, func(file string) string { return ":(top,literal)" + file })
 }
 
-// keepOthers stashes what is in the work tree if some file there is neither as it was before the
-// landing nor as it is to be.
-func (t *turn) keepOthers(ctx context.Context, dead note) error {
+// keepOthers stashes what is in the work tree if some file of a landing is neither as it was before
+// nor as it is to be.
+func (t *turn) keepOthers(ctx context.Context, dead note, files []string) error {
 	saved, err := t.run(ctx, "stash", "create", "stint: changes at a landing that was cut short")
 	if err != nil || saved == "" {
 		return err
@@ -482,7 +506,7 @@ func (t *turn) keepOthers(ctx context.Context, dead note) error {
 			return err
 		}
 	}
-	if !slices.ContainsFunc(differ[0], func(file string) bool { return slices.Contains(differ[1], file) }) {
+	if !slices.ContainsFunc(files, func(file string) bool { return slices.Contains(differ[0], file) && slices.Contains(differ[1], file) }) {
 		return nil
 	}
 	_, err = t.run(ctx, "stash", "store", "--message", "stint: changes at a landing that was cut short", saved)

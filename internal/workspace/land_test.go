@@ -147,6 +147,7 @@ func TestAdvance(t *testing.T) {
 		after  func(clone gitter)
 		fails  string
 		moved  bool   // the target, before
+		status string // of the work tree, after
 		want   string // what git says of the work tree then
 	}{
 		"checked out":     {want: "new"},
@@ -159,7 +160,8 @@ func TestAdvance(t *testing.T) {
 			g.git("replace", g.git("rev-parse", "stint/bob/0own:a"), g.git("rev-parse", "main:b"))
 		}, want: "new"},
 		"untracked beside": {before: func(g gitter) { g.write("note", "") }, want: "new"},
-		"changed before":   {before: func(g gitter) { g.write("b", "mine") }, fails: "with changes that nobody committed in b"},
+		"changed beside":   {before: func(g gitter) { g.write("b", "mine") }, want: "new", status: "M b"},
+		"changed before":   {before: func(g gitter) { g.write("a", "mine") }, fails: "with changes that nobody committed in a"},
 		"changed after":    {after: func(g gitter) { g.write("a", "mine") }, fails: "with changes that nobody committed in a"},
 		"in the way":       {after: func(g gitter) { g.write("d", "mine") }, fails: "untracked working tree files would be overwritten"},
 		"moved":            {after: func(g gitter) { g.add("x", "x") }, moved: true},
@@ -214,7 +216,7 @@ func TestAdvance(t *testing.T) {
 			if got := clone.git("rev-parse", "main"); got != s.Commit {
 				t.Errorf("main is %s, want %s", got, s.Commit)
 			}
-			if got := clone.git("status", "--porcelain", "--untracked-files=no"); got != "" {
+			if got := clone.git("status", "--porcelain", "--untracked-files=no"); got != test.status {
 				t.Errorf("changes: %s", got)
 			}
 			if got := clone.read("a"); test.want != "" && got != test.want+"\n" {
@@ -450,6 +452,7 @@ func TestLandingCutShort(t *testing.T) {
 		do      func(clone gitter)
 		landed  bool
 		stashed string
+		status  string // of the work tree, once it has landed
 	}{
 		"not begun":  {do: func(gitter) {}},
 		"half way":   {do: func(g gitter) { g.write("a", "ne") }, landed: true, stashed: "ne"},
@@ -458,8 +461,12 @@ func TestLandingCutShort(t *testing.T) {
 		"all files":  {do: func(g gitter) { g.write("a", "new\n"); g.write("d", "new\n"); g.git("add", "a", "d") }, landed: true},
 		"changed since": {do: func(g gitter) {
 			g.write("d", "new\n")
-			g.write("b", "mine\n")
+			g.write("a", "mine\n")
 		}, landed: true, stashed: "mine"},
+		"changed beside": {do: func(g gitter) {
+			g.write("d", "new\n")
+			g.write("b", "mine\n")
+		}, landed: true, status: "M b"},
 		"moved since":    {do: func(g gitter) { g.write("a", "new\n"); g.git("commit", "--quiet", "--all", "-m", "mine") }},
 		"only theirs":    {do: func(g gitter) { g.write("a", "mine\n"); g.write("d", "mine\n") }},
 		"switched since": {do: func(g gitter) { g.git("switch", "--quiet", "-c", "other"); g.write("a", "mine\n") }},
@@ -481,7 +488,7 @@ func TestLandingCutShort(t *testing.T) {
 			if got := at == s.Commit; got != test.landed || !got && at != was {
 				t.Errorf("landed: %v", got)
 			}
-			if test.landed && (clone.read("a") != "new\n" || clone.read("d") != "new\n" || clone.git("status", "--porcelain") != "") {
+			if test.landed && (clone.read("a") != "new\n" || clone.read("d") != "new\n" || clone.git("status", "--porcelain") != test.status) {
 				t.Errorf("work tree: %s", clone.git("status", "--porcelain"))
 			}
 			stashes := clone.git("stash", "list")
@@ -539,7 +546,7 @@ func TestLandingThatCannotWrite(t *testing.T) {
 	writeProgram(t, filepath.Join(dir, "git"), `#!/bin/sh
 case " $* " in
 *" merge "*" --ff-only "*) test ! -e '`+full+`' || { echo new >'`+clone.dir+`/a'; exit 128; };;
-*" reset "*) test ! -e '`+full+`' || exit 128;;
+*" restore "*) test ! -e '`+full+`' || exit 128;;
 esac
 exec '`+program+`' "$@"
 `)

@@ -49,9 +49,7 @@ func Left(before fleet.TaskMemory, r fleet.Run, now fleet.Round) (m fleet.TaskMe
 	if r.Left.State != "" {
 		m.TaskLeft = r.Left
 		if r.Left.Changed || r.Left.Source != "" || before.State == "" {
-			m.Run, m.Branch, m.Trouble = r.ID, "", ""
-		} else if m.Owed == "" {
-			m.Owed = before.Owed // its file still lacks this state
+			m.Run, m.Trouble = r.ID, ""
 		}
 	}
 	return m, !untouched || before.State != "" || m.Owed != ""

@@ -143,10 +143,10 @@ func TestLeft(t *testing.T) {
 	t.Parallel()
 	worked := fleet.Run{ID: "0r", Left: fleet.TaskLeft{Worked: true}, Verdict: fleet.Verdict{Outcome: fleet.Noop, Reason: "so"}}
 	done := worked
-	done.Left = fleet.TaskLeft{State: fleet.StateDone, Changed: true, Worked: true, Owed: fleet.CallWrite}
-	unwritten := fleet.TaskMemory{Run: "0p", Branch: "b", Trouble: "x", TaskLeft: fleet.TaskLeft{State: fleet.StateActive, Owed: fleet.CallWrite}}
+	done.Left = fleet.TaskLeft{State: fleet.StateDone, Changed: true, Worked: true}
+	active := fleet.TaskMemory{Run: "0p", TaskLeft: fleet.TaskLeft{State: fleet.StateActive, Seen: "todo"}}
 	still := worked
-	still.Left.State = fleet.StateActive
+	still.Left.State, still.Left.Seen = fleet.StateActive, "todo"
 	for _, tt := range []struct {
 		name       string
 		before     fleet.TaskMemory
@@ -156,15 +156,15 @@ func TestLeft(t *testing.T) {
 	}{
 		{"a state", fleet.TaskMemory{}, done, fleet.TaskMemory{Run: "0r", TaskLeft: done.Left}, true},
 		{
-			"the same state, which its file does not say yet", unwritten, still,
-			fleet.TaskMemory{Run: "0p", Branch: "b", Trouble: "x", TaskLeft: fleet.TaskLeft{State: fleet.StateActive, Owed: fleet.CallWrite, Worked: true}},
+			"the same state, which its file does not say", active, still,
+			fleet.TaskMemory{Run: "0p", TaskLeft: fleet.TaskLeft{State: fleet.StateActive, Seen: "todo", Worked: true}},
 			true,
 		},
 		{"nobody worked", fleet.TaskMemory{}, fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Cancelled}}, fleet.TaskMemory{}, false},
 		{"work in vain", fleet.TaskMemory{}, worked, fleet.TaskMemory{}, true},
 	} {
 		got, remembered := book.Left(tt.before, tt.run, 5)
-		left := fleet.TaskMemory{Run: got.Run, Branch: got.Branch, Trouble: got.Trouble, TaskLeft: got.TaskLeft}
+		left := fleet.TaskMemory{Run: got.Run, Trouble: got.Trouble, TaskLeft: got.TaskLeft}
 		if diff := cmp.Diff(left, tt.want); diff != "" || remembered != tt.remembered {
 			t.Errorf("%s: remembered %t, want %t (-got +want):\n%s", tt.name, remembered, tt.remembered, diff)
 		}

@@ -65,7 +65,10 @@ func (p *Page) SeeTasks(list []store.TaskSight) {
 		case s.Forget:
 			m = forgotten(m)
 		default:
-			m.Seen, m.Branch, m.Trouble = s.Seen, s.Branch, s.Trouble
+			if s.Edited {
+				m = m.Anew()
+			}
+			m.Seen, m.Trouble = s.Seen, s.Trouble
 			if !s.Owing {
 				m.Owed = ""
 			}

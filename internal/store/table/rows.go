@@ -140,7 +140,6 @@ func Tasks() Table[fleet.TaskMemory] {
 			{"seen", &m.Seen},
 			{"owed", &m.Owed},
 			{"run", &m.Run},
-			{"branch", &m.Branch},
 			{"since", When(&m.Since)},
 			{"sessions", &m.Sessions},
 			{"failures", &m.Failures},

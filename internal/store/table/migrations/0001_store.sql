@@ -358,9 +358,8 @@ create table tasks (
   source   text not null,                      -- of whose list it is an item; empty: it is a file
   item     text not null,                      -- its id there
   seen     text not null,                      -- what its source showed then; empty: as it is seen next; -: nothing
-  owed     text not null check (owed in ('', 'done', 'release', 'write')), -- the report that its source is owed
+  owed     text not null check (owed in ('', 'done', 'release')), -- the report that its tracker is owed
   run      text not null,                      -- that left it; empty: a person
-  branch   text not null,                      -- that has the state in its file; empty: none, or the workspace's
   since    integer not null,                   -- of the last that was left
   sessions integer not null,                   -- that worked on it since its state last changed
   failures integer not null,                   -- that failed at it, in a row
