@@ -82,8 +82,8 @@ func newTaskDone(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "done TASK…",
 		Short: "Mark tasks as done",
-		Long: `Mark a task as done: in its file, with a commit of its own where git tracks the file, or
-in its tracker by the command "done" of its source. A task that another holder has claimed
+		Long: `Mark a task as done: in its file, which stint does not commit, or in its tracker
+by the command "done" of its source. A task that another holder has claimed
 stays as it is: status 4.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
