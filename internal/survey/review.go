@@ -116,7 +116,7 @@ func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet
 	if f.Tasks == nil {
 		return nil, nil
 	}
-	s, err := f.Store.Snapshot(ctx)
+	s, err := f.snapshot(ctx)
 	tasks, _, _ := f.Tasks.List(ctx)
 	fleet.Recall(tasks, s.Tasks)
 	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
