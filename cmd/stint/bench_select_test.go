@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/task"
 	"stint/internal/testkit/must"
 )
 
@@ -23,21 +22,14 @@ func BenchmarkSelectCategories(b *testing.B) {
 	}
 }
 
-// BenchmarkSelectTasks measures the same at 20 categories, and what there is to gain from
-// remembering task files beside the same command without a cache.
+// BenchmarkSelectTasks measures the same at 20 categories and more and more task files.
 func BenchmarkSelectTasks(b *testing.B) {
 	empty := emptyProgram(b)
-	for _, n := range []int{10, 1_000, 100_000} {
+	for _, n := range []int{10, 1_000, 10_000} {
 		f := newBench(b, "true")
 		f.categorize(b, 20)
 		f.fillTasks(b, n, 20)
 		b.Run(fmt.Sprint(n), func(b *testing.B) { f.besideNothing(b, empty, "select") })
-		b.Run(fmt.Sprintf("%d/unread", n), func(b *testing.B) {
-			measure(b,
-				func() time.Duration { return f.stint(b, 0, "select") },
-				func() time.Duration { return f.selectUncached(b) },
-			).report(b)
-		})
 	}
 }
 
@@ -89,7 +81,7 @@ func (f bench) categorize(b *testing.B, n int) {
 	f.write(b, "stint.toml", config)
 }
 
-// fillTasks writes n task files among so many categories, and has the program read them.
+// fillTasks writes n task files among so many categories, .
 func (f bench) fillTasks(b *testing.B, n, categories int) {
 	b.Helper()
 	for i := range n {
@@ -107,31 +99,4 @@ next_action: "look at what the last one found"
 What is to be done, and why, in a paragraph or two that no ranking needs to see.
 `, []string{"todo", "done", "backlog"}[i%3], 1+i%28, i%categories, max(0, i-1)/7, i))
 	}
-	f.fillCache(b)
-}
-
-func (f bench) cache() string { return filepath.Join(f.state(), task.CacheFile) }
-
-// fillCache has the program remember the task files, until it has nothing more to remember: it reads again what was
-// written a moment ago. It looks for work at a task that is done, and starts nothing.
-func (f bench) fillCache(b *testing.B) {
-	b.Helper()
-	var before os.FileInfo
-	eventually(b, func() bool {
-		f.stint(b, 3, "run", "--category", "c1", "--task", "task-000001")
-		now, err := os.Stat(f.cache()) // whose replacement is another file
-		same := err == nil && before != nil && os.SameFile(before, now)
-		before = now
-		return same
-	}, func() string { return "a run that finds all task files in " + f.cache() })
-}
-
-// selectUncached ranks with the cache put aside.
-func (f bench) selectUncached(b *testing.B) time.Duration {
-	b.Helper()
-	aside := f.cache() + ".aside"
-	must.Do(b, os.Rename(f.cache(), aside))
-	took := f.stint(b, 0, "select")
-	must.Do(b, os.Rename(aside, f.cache()))
-	return took
 }

@@ -66,7 +66,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
-	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, a.rememberedTasks(c, how)
+	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, taskFolder(c)
 	places := a.places(c)
 	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: a.Now}
 	e := &engine.Engine{
@@ -204,7 +204,6 @@ func (a *app) desk(c *config.Config, s store.Store) claim.Desk {
 }
 
 // taskFolder is where the fleet's tasks are: its folder, and what its commands list.
-// The folder's cache is only read.
 func taskFolder(c *config.Config) task.Sources {
 	s := task.Sources{
 		Folder: task.Folder{
@@ -213,7 +212,6 @@ func taskFolder(c *config.Config) task.Sources {
 				Name: c.Tasks.Format, Fields: c.Tasks.Fields, States: c.Tasks.States, Priorities: c.Tasks.Priorities,
 				Foreign: c.Tasks.Foreign, Words: c.Tasks.Words,
 			},
-			Cache: task.Cache{Path: filepath.Join(c.State, task.CacheFile)},
 		},
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Tasks.Sources)) {
@@ -225,14 +223,6 @@ func taskFolder(c *config.Config) task.Sources {
 			Command: operators(c, source.Command), Calls: source.Calls(),
 		})
 	}
-	return s
-}
-
-// rememberedTasks is where the fleet's tasks are. A command that may write remembers
-// what it reads of the folder.
-func (a *app) rememberedTasks(c *config.Config, how access) task.Sources {
-	s := taskFolder(c)
-	s.Cache.Writes, s.Cache.Now = how == writing, a.Now
 	return s
 }
 

@@ -20,7 +20,6 @@ import (
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
-	"stint/internal/task"
 	"stint/internal/wire"
 	units "stint/systemd"
 )
@@ -349,8 +348,8 @@ func (r *removal) state() error {
 		return err
 	}
 	for _, path := range []string{
-		"clones", "runs", "locks", filepath.Base(files.Cache), task.CacheFile, config.SchemaFile,
-		machine.IdentityFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
+		"clones", "runs", "locks", filepath.Base(files.Cache), config.SchemaFile,
+		machine.IdentityFile, machine.SeenFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {
 			return err

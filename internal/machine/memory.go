@@ -12,8 +12,8 @@ import (
 	"stint/internal/store"
 )
 
-// seenFile is the name in the state folder of what this machine has seen of a store that it shares.
-const seenFile = "store.seen"
+// SeenFile is the name in the state folder of what this machine has seen of a store that it shares.
+const SeenFile = "store.seen"
 
 // Memory is what this machine has seen of the store that it shares with others. It is a state folder.
 type Memory string
@@ -83,7 +83,7 @@ func read(f io.ReadSeeker) (s store.Seen, err error) {
 
 // locked opens the file once nobody writes it.
 func (m Memory) locked(flag int, lock func(*flock.Flock) error, do func(*os.File) error) (err error) {
-	l := flock.New(filepath.Join(string(m), seenFile), flock.SetFlag(flag), flock.SetPermissions(0o600))
+	l := flock.New(filepath.Join(string(m), SeenFile), flock.SetFlag(flag), flock.SetPermissions(0o600))
 	if err := lock(l); err != nil {
 		return err
 	}

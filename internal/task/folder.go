@@ -24,6 +24,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -46,7 +48,6 @@ type Folder struct {
 	DefaultCategory fleet.Category            // of a task that nothing else places
 	Tags            map[string]fleet.Category // of a task that names no category: its first tag found here decides
 	Format          Format                    // of its files; the zero value is stint's
-	Cache           Cache                     // of listings; the zero value is none
 }
 
 // List reads every task but its body, sorted by id, and says of every file that is
@@ -163,8 +164,13 @@ func (f Folder) read(path string) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, err
 	}
-	task.Modified = proofOfInfo(info).since()
+	task.Modified = changed(info)
 	return f.place(task), nil
+}
+
+// changed is from when on a file is as it is, by the kernel's clock: anybody can set the other time.
+func changed(info fs.FileInfo) time.Time {
+	return time.Unix(info.Sys().(*syscall.Stat_t).Ctim.Unix()).UTC()
 }
 
 // place gives a task that names no category the one its tags, or else the

@@ -377,33 +377,6 @@ func TestOneIDOfTwoFiles(t *testing.T) {
 	}
 }
 
-// TestCacheOfAFormat holds that a changed format reads the files again.
-func TestCacheOfAFormat(t *testing.T) {
-	t.Parallel()
-	workspace := workspaceOf(t, "backlog.md")
-	cache := task.Cache{Path: filepath.Join(t.TempDir(), task.CacheFile), Writes: true, Now: func() time.Time { return time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC) }}
-	for _, test := range []struct {
-		tasks string
-		want  int // problems
-	}{
-		{`dir = "backlog/tasks"`, 6},
-		{`format = "backlog.md"`, 1},
-		{"format = \"backlog.md\"\nstates = { \"In Review\" = \"waiting\" }", 0},
-		{"format = \"backlog.md\"\npriorities = { high = \"urgent\" }", 1},
-		{`dir = "backlog/tasks"`, 6},
-	} {
-		f := formatted(t, workspace, test.tasks)
-		plain, _ := listOf(t, workspace, f)
-		f.Cache = cache
-		for range 2 {
-			tasks, problems := listOf(t, workspace, f)
-			if diff := cmp.Diff(tasks, plain); diff != "" || len(problems) != test.want {
-				t.Errorf("%s: %d problems, want %d; tasks (-cached +read):\n%s", test.tasks, len(problems), test.want, diff)
-			}
-		}
-	}
-}
-
 func TestFind(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

@@ -54,24 +54,6 @@ func TestLinkedTaskFileIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A file that was read as itself, and is remembered, is no longer believed once a link is there.
-func TestLinkIsNotRememberedAsAFile(t *testing.T) {
-	t.Parallel()
-	f, note := linked(t, func(workspace, notes string) {
-		symlink(t, filepath.Join(notes, "n.md"), filepath.Join(workspace, "backlog/tasks/n.md"))
-	})
-	follows := f
-	follows.Top = ""
-	c := cached(t, follows)
-	if tasks, _, err := c.List(t.Context()); err != nil || len(tasks) != 2 {
-		t.Fatalf("got %v, %v, want both tasks", tasks, err)
-	}
-	c.Top = f.Top
-	if tasks, problems, err := c.List(t.Context()); err != nil || len(tasks) != 1 || len(problems) != 1 {
-		t.Errorf("got %v, %v, %v, want one task and one problem for the link to %s", tasks, problems, err, note)
-	}
-}
-
 func TestLinkedFolderIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	for name, plant := range map[string]func(workspace, notes string){

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"sync"
 	"syscall"
-	"time"
 
 	"stint/internal/fleet"
 )
@@ -60,85 +59,25 @@ func (f Folder) namesIn(dir string) ([]string, error) {
 }
 
 // scan reads the files of those names: of each its task, without the body, or the
-// error why it is none. A file that is in the cache and did not change is not read again.
+// error why it is none.
 func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error, error) {
-	writes := f.Cache.Path != "" && f.Cache.Writes
-	var now time.Time // of all time: no file has settled
-	if writes {
-		now = f.Cache.Now()
-	}
-	known := f.Cache.load(f.cacheKey())
-	tasks, errs, entries := make([]fleet.Task, len(names)), make([]error, len(names)), align(known, names)
+	tasks, errs := make([]fleet.Task, len(names)), make([]error, len(names))
 	spread(len(names), func(i int) {
-		if errs[i] = ctx.Err(); errs[i] != nil {
-			return
+		if errs[i] = ctx.Err(); errs[i] == nil {
+			tasks[i], errs[i] = f.inspect(filepath.Join(f.Dir, names[i]))
 		}
-		var fresh bool
-		if tasks[i], fresh, errs[i] = f.recall(names[i], entries[i]); !fresh {
-			tasks[i], entries[i], errs[i] = f.inspect(names[i], now)
-		}
-		tasks[i] = f.place(tasks[i])
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	if writes {
-		entries = slices.DeleteFunc(entries, func(e entry) bool { return e.name == "" })
-		if !slices.Equal(entries, known) {
-			f.Cache.save(f.cacheKey(), entries)
-		}
-	}
-	return tasks, errs, nil
+	return tasks, errs, ctx.Err()
 }
 
-// align gives each name its entry, or an empty one. Both lists are in order.
-func align(entries []entry, names []string) []entry {
-	aligned := make([]entry, len(names))
-	for i, name := range names {
-		for len(entries) > 0 && entries[0].name < name {
-			entries = entries[1:]
-		}
-		if len(entries) > 0 && entries[0].name == name {
-			aligned[i] = entries[0]
-		}
-	}
-	return aligned
-}
-
-// recall is what an entry remembers. It is fresh when the file has not changed since.
-func (f Folder) recall(name string, e entry) (t fleet.Task, fresh bool, err error) {
-	path := filepath.Join(f.Dir, name)
-	if e.name == "" || e.proof != f.proofAt(path) {
-		return t, false, nil
-	}
-	if t, fresh, err = f.Format.decodeOutcome(path, e.outcome); fresh && err == nil {
-		t.Modified = e.proof.since()
-	}
-	return t, fresh, err
-}
-
-// inspect reads one file, and what to remember of it: nothing where that may end without a
-// trace in the file, as with a file that must not be read. A file deleted since it was listed
-// is ignored; a link that leads nowhere is a problem.
-func (f Folder) inspect(name string, now time.Time) (fleet.Task, entry, error) {
-	path := filepath.Join(f.Dir, name)
-	data, info, err := f.readFile(path)
+// inspect reads one file. A file deleted since it was listed is ignored; a link that leads nowhere is a problem.
+func (f Folder) inspect(path string) (fleet.Task, error) {
+	t, err := f.read(path)
 	if err != nil {
-		return fleet.Task{}, entry{}, explain(path, err)
-	}
-	t, err := fleet.Task{}, errIgnored
-	if !isReadme(path, data) {
-		t, err = f.Format.Parse(path, data)
+		return fleet.Task{}, explain(path, err)
 	}
 	t.Body = ""
-	p := proofOfInfo(info)
-	if err == nil {
-		t.Modified = p.since()
-	}
-	if !p.settled(now) {
-		return t, entry{}, err
-	}
-	return t, entry{name, p, encodeOutcome(t, err)}, err
+	return t, nil
 }
 
 // explain says why what is listed cannot be read, by what it is itself.
@@ -155,9 +94,8 @@ func explain(path string, err error) error {
 	return err
 }
 
-// minShare is what it pays to start a goroutine for: some hundred questions about
-// files, a microsecond each.
-const minShare = 256
+// minShare is what it pays to start a goroutine for.
+const minShare = 16
 
 // spread calls do with every number below n, on all processors.
 func spread(n int, do func(i int)) {
