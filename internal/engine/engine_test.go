@@ -339,9 +339,9 @@ func TestRunGradesOnceAndGivesEverythingBack(t *testing.T) {
 	if keys := b.held(); keys != nil {
 		t.Errorf("claims left: %v", keys)
 	}
-	tasks, _, err := b.Tasks.List(t.Context())
-	if err != nil || tasks[0].State != fleet.StateDone {
-		t.Errorf("task is %s, want done (%v)", tasks[0].State, err)
+	v, err := b.Look(t.Context())
+	if err != nil || v.Tasks[0].State != fleet.StateDone || v.Tasks[0].Listed != fleet.StateTodo {
+		t.Errorf("task is %+v, want it done, and todo in its file (%v)", v.Tasks[0], err)
 	}
 	if _, err := b.Run(t.Context(), engine.RunOptions{Run: id}); !errors.Is(err, fleet.ErrUsage) {
 		t.Errorf("running it again: %v, want wrong usage", err)
