@@ -354,6 +354,9 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	if err != nil {
 		return false, err
 	}
+	if err := t.submodules(ctx, s); err != nil {
+		return false, err
+	}
 	if !out {
 		err := t.insist(ctx, "update-ref", "-m", "stint: land run "+string(s.Run), ref, s.Commit, s.Base)
 		if err == nil {
