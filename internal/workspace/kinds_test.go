@@ -188,11 +188,11 @@ func TestKinds(t *testing.T) {
 func shell(t *testing.T, dir, script string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", script)
-	cmd.Dir, cmd.Env = dir, person()
+	var said strings.Builder
+	cmd.Dir, cmd.Env, cmd.Stderr = dir, person(), &said
 	out, err := cmd.Output()
 	if err != nil {
-		exit, _ := err.(*exec.ExitError)
-		t.Fatalf("%s: %v\n%s", script, err, exit.Stderr)
+		t.Fatalf("%s: %v\n%s", script, err, said.String())
 	}
 	return strings.Join(strings.Fields(string(out)), " ")
 }
