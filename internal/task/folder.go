@@ -39,9 +39,9 @@ var (
 	errIgnored = errors.New("not a task file")
 )
 
-// Folder is a folder of task files. Sub-folders, dot-files and files not named
-// *.md are ignored, and so is a README.md without front matter. Tasks that the format's program
-// has put away are read, and none is workable.
+// Folder is a folder of task files, and of folders with more. Dot-files and files not named
+// *.md are ignored; so are, without front matter, a README.md and the files of folders below. Tasks that the
+// format's program has put away are read, and none is workable.
 type Folder struct {
 	Dir             string                    // absolute
 	Top             string                    // below this folder no link is followed, see [TopOf]; empty: all are
@@ -105,10 +105,10 @@ func (f Folder) distinct(tasks []fleet.Task, problems []fleet.TaskProblem) ([]fl
 
 // away is 0 for a task of the folder itself, and 1 for one that was put away.
 func (f Folder) away(t fleet.Task) int {
-	if filepath.Dir(t.Path) == f.Dir {
-		return 0
+	if dir, err := filepath.Rel(f.Dir, filepath.Dir(t.Path)); err == nil && f.Format.isArchive(dir) {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // Has reports whether a file of the folder has the id by its name. It reads no file, and only a
@@ -199,14 +199,15 @@ func (f Folder) path(id fleet.TaskID) (string, error) {
 	if !isTaskName(name) {
 		return "", notFound(errIgnored)
 	}
-	if len(f.Format.archives()) > 0 {
-		known, err := f.named(id)
-		if err != nil {
-			return "", err
-		}
-		name = known
+	path := filepath.Join(f.Dir, name)
+	if _, err := os.Lstat(path); err == nil && f.Format.Name != fleet.FormatBacklog {
+		return path, nil
 	}
-	return filepath.Join(f.Dir, name), nil
+	known, err := f.named(id)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(f.Dir, known), nil
 }
 
 // named is the first file that has the id by its name, which [Folder.List] lists.
@@ -255,10 +256,10 @@ func usage(err error, hint string) error {
 	return fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 }
 
-// readTaskFile is readFile except for a README.md that is only that.
+// readTaskFile is readFile except for what is ignored without front matter.
 func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 	data, info, err := f.readFile(path)
-	if err == nil && isReadme(path, data) {
+	if err == nil && (isReadme(path, data) || filepath.Dir(path) != f.Dir && !hasFrontMatter(data)) {
 		return nil, nil, errIgnored
 	}
 	return data, info, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +33,7 @@ func newFolder(t testing.TB, files map[string]string) task.Folder {
 
 func writeFile(t testing.TB, path, text string) {
 	t.Helper()
-	must.Do(t, os.WriteFile(path, []byte(text), 0o644))
+	must.Do(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)))
 }
 
 func readFile(t testing.TB, path string) string {
@@ -283,5 +284,40 @@ func BenchmarkList(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestFoldersBelow has tasks in folders below that of tasks, and what is none there.
+func TestFoldersBelow(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{
+		"a.md": "# A\n", "sub/b.md": "---\nstate: active\n---\n# B\n", "sub/deep/c.md": "---\nstate: todo\n---\n", "sub/notes.md": "# Notes\n",
+		".hidden/d.md": "---\nstate: todo\n---\n", "templates/e.md": "---\nstate: todo\n---\n", "other/a.md": "---\nstate: todo\n---\n",
+		"a (conflicted copy 2026-01-02).md": "# A\n", "sub/b.sync-conflict-20260102-101010-ABCDEFG.md": "---\nstate: todo\n---\n",
+	})
+	tasks, problems, err := f.List(t.Context())
+	must.Do(t, err)
+	var ids []string
+	for _, task := range tasks {
+		ids = append(ids, string(task.ID)+" "+string(task.State))
+	}
+	must.Equal(t, "tasks", ids, []string{"a todo", "b active", "c todo"})
+	var reasons []string
+	for _, p := range problems {
+		rel, _ := filepath.Rel(f.Dir, p.Path)
+		reasons = append(reasons, rel+": "+p.Reason)
+	}
+	slices.Sort(reasons)
+	const copied = ": a conflict copy of a program that syncs folders: merge it into its original and remove it"
+	must.Equal(t, "problems", reasons, []string{
+		"a (conflicted copy 2026-01-02).md" + copied, "other/a.md: the id \"a\" is that of a.md already: rename one",
+		"sub/b.sync-conflict-20260102-101010-ABCDEFG.md" + copied,
+	})
+	changed, err := f.SetState(t.Context(), "c", fleet.StateDone)
+	if got := must.Get(f.Get(t.Context(), "c"))(t); err != nil || !changed || got.State != fleet.StateDone || got.Path != filepath.Join(f.Dir, "sub/deep/c.md") {
+		t.Errorf("got %v, %v, %+v", changed, err, got)
+	}
+	if _, err := f.Get(t.Context(), "notes"); !errors.Is(err, fleet.ErrNotFound) {
+		t.Errorf("notes: %v", err)
 	}
 }

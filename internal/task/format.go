@@ -89,6 +89,11 @@ func (f Format) archives() []archive {
 	return nil
 }
 
+// isArchive reports whether tasks in that folder, relative to the folder of tasks, were put away.
+func (f Format) isArchive(dir string) bool {
+	return slices.ContainsFunc(f.archives(), func(a archive) bool { return a.dir == dir })
+}
+
 // stateIn is the state of a task that lies in that folder, relative to the folder of
 // tasks, and names this state.
 func (f Format) stateIn(dir string, s fleet.TaskState) fleet.TaskState {

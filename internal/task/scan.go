@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -39,23 +40,31 @@ func (f Folder) taskNames() ([]string, error) {
 	return names, nil
 }
 
-func (f Folder) namesIn(dir string) ([]string, error) {
+// namesIn lists the files of a folder that may be tasks, and those of the folders below it. Of these, hidden ones, templates,
+// and those of tasks that were put away are left out.
+func (f Folder) namesIn(dir string) (names []string, err error) {
 	at, err := f.open(dir)
 	if err != nil {
 		return nil, err
 	}
 	defer at.close()
-	// os.ReadDir makes an entry of each name, which takes as long again.
-	folder, err := os.OpenFile(at.path, os.O_RDONLY|syscall.O_DIRECTORY, 0)
-	if err != nil {
-		return nil, err
+	entries, err := os.ReadDir(at.path)
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case isTaskName(name) && !e.IsDir():
+			names = append(names, name)
+		case e.IsDir() && name[0] != '.' && name != "templates" && !f.Format.isArchive(name):
+			below, err := f.namesIn(filepath.Join(dir, name))
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+				return nil, err
+			}
+			for _, file := range below {
+				names = append(names, name+"/"+file)
+			}
+		}
 	}
-	defer folder.Close() // Only read: nothing can be lost.
-	names, err := folder.Readdirnames(-1)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(names, func(name string) bool { return !isTaskName(name) }), nil
+	return names, err
 }
 
 // scan reads the files of those names: of each its task, without the body, or the
@@ -72,6 +81,9 @@ func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error
 
 // inspect reads one file. A file deleted since it was listed is ignored; a link that leads nowhere is a problem.
 func (f Folder) inspect(path string) (fleet.Task, error) {
+	if name := filepath.Base(path); strings.Contains(name, "conflicted copy") || strings.Contains(name, ".sync-conflict-") {
+		return fleet.Task{}, newError(path, 0, "a conflict copy of a program that syncs folders: merge it into its original and remove it")
+	}
 	t, err := f.read(path)
 	if err != nil {
 		return fleet.Task{}, explain(path, err)
