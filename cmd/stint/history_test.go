@@ -255,8 +255,8 @@ const (
 	pastTrouble = `insert into claims (key, holder, epoch, acquired_at, expires_at, note)
 		select 'held ' || text, text || '@host', 1, :now - 60000, :now + 86400000, text from words;
 		insert into pauses (category, since, until, reason) select 'c' || n, :now - 60000, null, text from words where n < 3;
-		insert into tasks (task, state, source, item, seen, owed, run, branch, since, sessions, failures, vain, taken, rests, reason)
-			select text, '', '', '', '', '', '', '', :now - 60000, 3, 3, 3, 3, 0, text from words;
+		insert into tasks (task, state, source, item, seen, owed, run, since, sessions, failures, vain, taken, rests, reason)
+			select text, '', '', '', '', '', '', :now - 60000, 3, 3, 3, 3, 0, text from words;
 		insert or replace into agents (agent, until, since, reason, failures, limits, fault, faults, probe)
 			select 'codex', :now + 3600000, :now, text, 0, 1, '', 0, '' from words where n = 1;
 		insert into runs (id, category, rank, source, agent, created_at, started_at, reason, task)

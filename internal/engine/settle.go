@@ -87,7 +87,9 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 		left.Owed = w.owedTo(*task, left.State)
 		return left
 	}
-	left.Seen = here.Seen
+	if left.Seen = here.Seen; left.State.Settled() && here.State == left.State {
+		left.Seen = task.Seen // a clone of another host still shows that
+	}
 	return left
 }
 
@@ -220,7 +222,7 @@ func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemo
 	return e.Store.SeeTasks(ctx, []store.TaskSight{sight})
 }
 
-// shown is what the source of a task shows of it; empty: it cannot be asked, and its next answer
+// shown is what a tracker shows of an item; empty: it cannot be asked, and its next answer
 // counts.
 func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	again, err := e.Sources.Again(ctx, t)
@@ -297,6 +299,8 @@ func (e *Engine) see(ctx context.Context, v survey.View) {
 		switch {
 		case m.Owed != "", t == nil && !gone(m, v):
 			continue
+		case t != nil && t.Memory == nil && t.State == m.State && e.Config.Store.Shared():
+			continue // a clone of another host may show what this one did
 		case t == nil || !m.Holds(*t) || m.State == "" && t.State.Settled():
 			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
 		case m.Seen == "", m.Edited(*t):
@@ -347,6 +351,5 @@ func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fl
 	if _, err := e.Sources.SetState(ctx, t.ID, s); err != nil {
 		return false, err
 	}
-	m.Seen = e.shown(ctx, t)
-	return true, e.Store.LeaveTask(ctx, h, m)
+	return true, e.Store.LeaveTask(ctx, h, m) // what the file has said until now is what clones of other hosts show
 }

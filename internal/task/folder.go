@@ -203,11 +203,13 @@ func (f Folder) path(id fleet.TaskID) (string, error) {
 	if _, err := os.Lstat(path); err == nil && f.Format.Name != fleet.FormatBacklog {
 		return path, nil
 	}
-	known, err := f.named(id)
-	if err != nil {
+	switch known, err := f.named(id); {
+	case err == nil:
+		path = filepath.Join(f.Dir, known)
+	case !errors.Is(err, fleet.ErrNotFound):
 		return "", err
 	}
-	return filepath.Join(f.Dir, known), nil
+	return path, nil
 }
 
 // named is the first file that has the id by its name, which [Folder.List] lists.

@@ -291,7 +291,7 @@ func BenchmarkList(b *testing.B) {
 func TestFoldersBelow(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, map[string]string{
-		"a.md": "# A\n", "sub/b.md": "---\nstate: active\n---\n# B\n", "sub/deep/c.md": "---\nstate: todo\n---\n", "sub/notes.md": "# Notes\n",
+		"a.md": "---\nstate: todo\n---\n# A\n", "sub/b.md": "---\nstate: active\n---\n# B\n", "sub/deep/c.md": "---\nstate: todo\n---\n", "sub/notes.md": "# Notes\n",
 		".hidden/d.md": "---\nstate: todo\n---\n", "templates/e.md": "---\nstate: todo\n---\n", "other/a.md": "---\nstate: todo\n---\n",
 		"a (conflicted copy 2026-01-02).md": "# A\n", "sub/b.sync-conflict-20260102-101010-ABCDEFG.md": "---\nstate: todo\n---\n",
 	})
