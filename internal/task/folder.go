@@ -206,7 +206,7 @@ func (f Folder) path(id fleet.TaskID) (string, error) {
 	switch known, err := f.named(id); {
 	case err == nil:
 		path = filepath.Join(f.Dir, known)
-	case !errors.Is(err, fleet.ErrNotFound):
+	case f.Format.Name == fleet.FormatBacklog || !errors.Is(err, fleet.ErrNotFound):
 		return "", err
 	}
 	return path, nil
