@@ -5,18 +5,75 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"stint/internal/plain"
+	"stint/internal/review"
 )
 
-type merged struct {
-	tree      string
-	conflicts []string
+// patch is what a commit changes, or what leads from one commit to another.
+type patch struct {
+	change      string // as git diff-tree --stdin takes it: a commit, or a tip and its base
+	files       []string
+	lines       int            // inserted and deleted
+	id, inverse review.PatchID // of the patch, and of what takes it back; empty: not asked for
+}
+
+// stats are the patches of commits, or, of "tip base", of what leads from base to tip, by the first word. They have no ids yet.
+func (g git) stats(ctx context.Context, changes []string) (map[string]patch, error) {
+	all, id := make(map[string]patch, len(changes)), ""
+	if len(changes) == 0 {
+		return all, nil
+	}
+	for _, change := range changes {
+		id, _, _ := strings.Cut(change, " ")
+		all[id] = patch{change: change}
+	}
+	fields, err := g.feed(lines(changes)).names(ctx, "diff-tree", "--stdin", "--root", "-r", "-z", "--numstat", "--no-renames")
+	for _, field := range fields {
+		counts := strings.SplitN(field, "\t", 3)
+		if len(counts) < 3 {
+			id = field
+			continue
+		}
+		one := all[id]
+		one.files = append(one.files, counts[2])
+		for _, count := range counts[:2] {
+			n, _ := strconv.Atoi(count) // "-" of a file that is not text
+			one.lines += n
+		}
+		all[id] = one
+	}
+	return all, err
+}
+
+// patchIDs are those of git-patch-id(1), by commit, for changes as [git.stats] takes them, or for what takes them back.
+func (g git) patchIDs(ctx context.Context, changes []string, back bool) (map[string]review.PatchID, error) {
+	ids := make(map[string]review.PatchID, len(changes))
+	if len(changes) == 0 {
+		return ids, nil
+	}
+	args := []string{"diff-tree", "--stdin", "--root", "-r", "--patch", "--full-index", "--no-prefix", "--no-renames", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--submodule=short"}
+	if back {
+		args = append(args, "-R")
+	}
+	patches, into, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	shown := make(chan error, 1)
+	go func() { shown <- errors.Join(g.feed(lines(changes)).write(ctx, into, args...), into.Close()) }()
+	text, err := g.feed(patches).run(ctx, "patch-id", "--stable")
+	for line := range strings.Lines(text) {
+		if id, change, found := strings.Cut(strings.TrimSpace(line), " "); found {
+			ids[change] = review.PatchID(id)
+		}
+	}
+	closed := patches.Close() // ends a writer that nobody reads any more
+	return ids, errors.Join(err, closed, <-shown)
 }
 
 // Clashes reports which pairs of commits cannot be merged with each other.
@@ -28,24 +85,17 @@ func (c Clone) Clashes(ctx context.Context, pairs [][2]string) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	merges := plain.Each(pairs, func(pair [2]string) string { return pair[0] + " " + pair[1] })
-	outcomes, err := g.asItIs().mergeTree(ctx, merges)
-	if err != nil {
-		return nil, err
-	}
-	clash := make([]bool, len(pairs))
-	for i, m := range outcomes {
-		clash[i] = len(m.conflicts) > 0
-	}
-	return clash, nil
+	outcomes, err := g.asItIs().mergeTree(ctx, plain.Each(pairs, func(pair [2]string) string { return pair[0] + " " + pair[1] }))
+	return plain.Each(outcomes, func(m merged) bool { return len(m.conflicts) > 0 }), err
 }
 
-// memory is a folder whose files are in memory. Others than this user may make files in it, too.
-const memory = "/dev/shm"
+type merged struct {
+	tree      string
+	conflicts []string
+}
 
-// mergeTree merges pairs of commits, without a work tree. The trees that it writes are of no use later, and
-// go into a folder of its own in memory: a file system takes its time for thousands of files that come and
-// go. Where there is no room, they go among the repository's objects.
+// mergeTree merges pairs of commits, without a work tree. Nobody needs the trees later: they go into a folder of the system's for
+// what is temporary, which is left there if we die.
 func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err error) {
 	if len(pairs) == 0 {
 		return nil, nil
@@ -54,83 +104,26 @@ func (g git) mergeTree(ctx context.Context, pairs []string) (list []merged, err 
 	if err != nil {
 		return nil, err
 	}
-	sweep(memory)
-	if list, err = g.mergeIn(ctx, memory, objects, pairs); err != nil {
-		list, err = g.mergeIn(ctx, objects, objects, pairs)
+	dir, err := os.MkdirTemp("", "stint-merge-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+dir, alsoIn(objects))
+	// Git looks in a dozen places for a ref that is named like each id, to warn of it.
+	fields, err := g.feed(lines(pairs)).names(ctx, "-c", "core.warnAmbiguousRefs=false", "merge-tree", "--write-tree", "--stdin", "-z",
+		"--name-only", "--no-messages", "--allow-unrelated-histories")
+	for len(fields) > 1 { // "1" if it is clean, the tree, the files in conflict, and an empty field
+		m, end := merged{tree: fields[1]}, 2
+		for fields[0] != "1" && end < len(fields) && fields[end] != "" {
+			m.conflicts, end = append(m.conflicts, fields[end]), end+1
+		}
+		list, fields = append(list, m), fields[min(end+1, len(fields)):]
+	}
+	if err == nil && len(list) < len(pairs) {
+		err = errors.New("git merge-tree stopped before the last merge")
 	}
 	return list, err
-}
-
-// scratch begins the name of a folder for the trees of merges.
-const scratch = "tmp_objdir-merge-"
-
-// mergeIn merges pairs with a scratch folder in the place.
-//
-// If we die before the folder is removed, the next merge removes it from memory, by its name and because nobody
-// has its lock any more. Git gc removes it from among the objects, by its name, like those of git's own commands.
-func (g git) mergeIn(ctx context.Context, place, objects string, pairs []string) ([]merged, error) {
-	dir, err := os.MkdirTemp(place, scratch)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	lock, err := locked(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer lock.Close()
-	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+dir, alsoIn(objects))
-	parts, err := inParts(pairs, aProcess/4, func(part []string) ([]merged, error) { return g.readMerges(ctx, part) }) // a merge takes as long as four diffs
-	return slices.Concat(parts...), err
-}
-
-// sweep removes the scratch folders of processes that died. One that was made a moment ago, and has no lock yet,
-// may go with them: its process merges among the objects then.
-func sweep(place string) {
-	left, _ := filepath.Glob(plain.GlobIn(place, scratch+"*"))
-	for _, dir := range left {
-		if lock, err := locked(dir); err == nil {
-			_ = os.RemoveAll(dir)
-			lock.Close()
-		}
-	}
-}
-
-// locked takes the lock of a folder, unless somebody has it.
-func locked(dir string) (*os.File, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-func (g git) readMerges(ctx context.Context, pairs []string) (list []merged, err error) {
-	// Git looks in a dozen places for a ref that is named like each id, to warn of it.
-	text, err := g.feed(lines(pairs)).run(ctx, "-c", "core.warnAmbiguousRefs=false", "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages", "--allow-unrelated-histories")
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Split(text, "\x00")
-	for len(list) < len(pairs) && len(fields) >= 2 {
-		clean := fields[0] == "1"
-		m := merged{tree: fields[1]}
-		fields = fields[2:]
-		for !clean && len(fields) > 0 && fields[0] != "" {
-			m.conflicts, fields = append(m.conflicts, fields[0]), fields[1:]
-		}
-		for len(fields) > 0 && fields[0] == "" {
-			fields = fields[1:]
-		}
-		list = append(list, m)
-	}
-	if len(list) < len(pairs) {
-		return nil, errors.New("git merge-tree stopped before the last merge")
-	}
-	return list, nil
 }
 
 // feed is git with what its next command reads.

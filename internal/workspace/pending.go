@@ -122,93 +122,55 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 type pending struct {
 	git
 	target  string
-	own     map[string]commit   // that the target does not have
-	bases   map[string]string   // by tip: where a branch left the target
+	own     map[string][]string // the commits that the target does not have, with their parents
+	bases   map[string]string   // by tip: where a branch left the target; empty: nowhere
 	ranges  map[string]patch    // by tip: of all of a branch's commits together
 	singles map[string]patch    // by commit, where a branch has several
 	history []review.Commit     // of the target, oldest first
 	at      map[string]int      // in history, by id
-	files   map[string][]string // that a commit of the history changed
 	touched map[string]int      // by file: the last place in history that changed it
 }
 
-// mostHistory bounds how much of the target's history is compared: work that came back later
-// than that many commits is found by its name alone.
-const mostHistory = 20_000
-
 func (p *pending) read(ctx context.Context, all []review.Branch) error {
-	p.own, p.bases = map[string]commit{}, map[string]string{}
 	tips := plain.Each(all, func(b review.Branch) string { return b.Tip })
 	slices.Sort(tips)
 	tips = slices.Compact(tips)
-	own, err := p.feed(lines(append(slices.Clone(tips), "^"+p.target))).commits(ctx, "--stdin")
+	text, err := p.feed(lines(append(slices.Clone(tips), "^"+p.target))).run(ctx, "rev-list", "--parents", "--topo-order", "--stdin")
 	if err != nil {
 		return err
 	}
-	for _, c := range own {
-		p.own[c.id] = c
+	p.own = map[string][]string{}
+	for line := range strings.Lines(text) {
+		ids := strings.Fields(line)
+		p.own[ids[0]] = ids[1:]
 	}
 	if err := p.findBases(ctx, tips); err != nil {
 		return err
 	}
-	var pairs []string
+	var ranges []string
 	for _, tip := range tips {
 		if base := p.bases[tip]; base != "" && base != tip {
-			pairs = append(pairs, tip+" "+base)
+			ranges = append(ranges, tip+" "+base)
 		}
 	}
-	if p.ranges, err = p.diffs(ctx, pairs); err != nil {
+	if p.ranges, err = p.stats(ctx, ranges); err != nil {
 		return err
 	}
-	if err := p.readHistory(ctx); err != nil {
+	files, err := p.readHistory(ctx)
+	if err != nil {
 		return err
 	}
-	return p.readPatches(ctx, tips)
+	return p.readPatches(ctx, files)
 }
-
-// readPatches identifies the single commits of the branches that may have come into the target as
-// others, and those commits of the target that change the same files as one of them.
-func (p *pending) readPatches(ctx context.Context, tips []string) (err error) {
-	var singles []string
-	alike := map[string]bool{} // by files
-	for _, tip := range tips {
-		if p.bases[tip] == "" || p.apart(tip) {
-			continue
-		}
-		alike[names(p.ranges[tip].files)] = true
-		if own := p.ownCommits(tip); len(own) > 1 {
-			singles = append(singles, slices.DeleteFunc(own, func(id string) bool { return len(p.own[id].parents) > 1 })...)
-		}
-	}
-	if p.singles, err = p.diffs(ctx, singles); err != nil {
-		return err
-	}
-	for _, single := range p.singles {
-		alike[names(single.files)] = true
-	}
-	var history []string
-	for _, c := range p.history {
-		if files := p.files[c.ID]; len(files) > 0 && alike[names(files)] {
-			history = append(history, c.ID)
-		}
-	}
-	patches, err := p.diffs(ctx, history)
-	for i := range p.history {
-		p.history[i].Patch = patches[p.history[i].ID].id
-	}
-	return err
-}
-
-// names are files in one text.
-func names(files []string) string { return strings.Join(files, "\x00") }
 
 // findBases finds where each branch left the target. For a branch without merges that is the
 // parent of its oldest commit; git is asked for others.
 func (p *pending) findBases(ctx context.Context, tips []string) error {
+	p.bases = map[string]string{}
 	for _, tip := range tips {
 		at := tip
-		for c, ours := p.own[at]; ours && len(c.parents) == 1; c, ours = p.own[at] {
-			at = c.parents[0]
+		for parents := p.own[at]; len(parents) == 1; parents = p.own[at] {
+			at = parents[0]
 		}
 		if _, ours := p.own[at]; !ours {
 			p.bases[tip] = at
@@ -218,80 +180,146 @@ func (p *pending) findBases(ctx context.Context, tips []string) error {
 		if err != nil {
 			return err
 		}
-		p.bases[tip] = base // empty: it has a root of its own
+		p.bases[tip] = base
 	}
 	return nil
 }
 
-// readHistory reads what the target did since the oldest of the branches left it.
-func (p *pending) readHistory(ctx context.Context) error {
+// maxHistory bounds how much of the target's history is compared: work that came back later
+// than that many commits is found by its name alone.
+const maxHistory = 20_000
+
+// readHistory reads what the target did since the oldest of the branches left it, and returns the files that each commit of it
+// changed, as one text. A merge brings what others changed.
+func (p *pending) readHistory(ctx context.Context) (files map[string]string, err error) {
+	p.at, p.touched, files = map[string]int{}, map[string]int{}, map[string]string{}
 	bases := slices.Sorted(maps.Values(p.bases))
 	bases = slices.DeleteFunc(slices.Compact(bases), func(id string) bool { return id == "" || id == p.target })
-	p.at = map[string]int{}
 	if len(bases) == 0 {
-		return nil
+		return nil, nil
 	}
 	// A commit that all of the bases have is older than each of them.
-	args := []string{"log", "--no-color", "-z", "--max-count=" + strconv.Itoa(mostHistory), "--topo-order", "--format=%H%x01%P%x01%B", "--stdin"}
 	oldest, _, err := p.asks(ctx, append([]string{"merge-base", "--octopus"}, bases...)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	names := []string{p.target}
+	args := []string{
+		"-c", "log.showRoot=true", "log", "-z", "--max-count=" + strconv.Itoa(maxHistory), "--topo-order", "--format=%x00%H %P%x00%B",
+		"--name-only", "--no-renames", "--no-relative", "--no-color", "--ignore-submodules=dirty", p.target,
+	}
 	if oldest != "" {
-		names = append(names, "^"+oldest)
+		args = append(args, "^"+oldest)
 	}
-	text, err := p.feed(lines(names)).run(ctx, args...)
+	fields, err := p.names(ctx, append(args, "--")...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	reverts := regexp.MustCompile(`This reverts commit ([0-9a-f]{40,64})`)
 	copies := regexp.MustCompile(`(?m)(?:^commit |\(cherry picked from commit )([0-9a-f]{40,64})\)?$`) // of merge --squash, and of cherry-pick -x
-	var ids []string
-	for entry := range strings.SplitSeq(text, "\x00") {
-		fields := strings.SplitN(entry, "\x01", 3)
-		if len(fields) != 3 {
-			continue
+	named := func(in *regexp.Regexp, text string) (ids []string) {
+		for _, match := range in.FindAllStringSubmatch(text, -1) {
+			ids = append(ids, match[1])
 		}
-		c := review.Commit{ID: fields[0]}
-		for _, match := range reverts.FindAllStringSubmatch(fields[2], -1) {
-			c.Reverts = append(c.Reverts, match[1])
+		return ids
+	}
+	changed := map[string][]string{}
+	for i := 0; i+2 < len(fields); { // an empty field, the ids, the message, and names up to the next empty field
+		ids, message := strings.Fields(fields[i+1]), fields[i+2]
+		c := review.Commit{ID: ids[0], Reverts: named(reverts, message), Copies: named(copies, message)}
+		if len(ids) > 2 {
+			c.Merges = ids[2:]
 		}
-		for _, match := range copies.FindAllStringSubmatch(fields[2], -1) {
-			c.Copies = append(c.Copies, match[1])
+		for i += 3; i < len(fields) && fields[i] != ""; i++ {
+			changed[c.ID] = append(changed[c.ID], fields[i])
 		}
-		if parents := strings.Fields(fields[1]); len(parents) > 1 {
-			c.Merges = parents[1:]
-		} else {
-			ids = append(ids, c.ID)
+		if names := changed[c.ID]; len(names) > 0 {
+			names[0] = strings.TrimPrefix(names[0], "\n") // between the message and them
+			files[c.ID] = together(names)
 		}
 		p.history = append(p.history, c)
 	}
 	slices.Reverse(p.history)
 	for i, c := range p.history {
 		p.at[c.ID] = i
+		for _, file := range changed[c.ID] {
+			p.touched[file] = i
+		}
 	}
-	return p.readTouched(ctx, ids)
+	return files, nil
 }
 
-// readTouched reads when the target last changed each file. A merge brings what others changed.
-func (p *pending) readTouched(ctx context.Context, ids []string) error {
-	p.touched, p.files = map[string]int{}, map[string][]string{}
-	if len(ids) == 0 {
-		return nil
-	}
-	fields, err := p.feed(lines(ids)).names(ctx, "diff-tree", "--stdin", "--root", "-r", "-z", "--name-only", "--no-renames")
-	id := ""
-	for _, field := range fields {
-		if _, commit := p.at[field]; commit {
-			id = field
-			continue
+// readPatches identifies the changes of the branches, and of their single commits, that may have come into the target as others:
+// a commit there changes the same files.
+func (p *pending) readPatches(ctx context.Context, files map[string]string) (err error) {
+	var singles []string
+	for tip := range p.ranges {
+		if own := p.ownCommits(tip); len(own) > 1 && !p.apart(tip) {
+			singles = append(singles, slices.DeleteFunc(own, func(id string) bool { return len(p.own[id]) > 1 })...)
 		}
-		p.files[id] = append(p.files[id], field)
-		p.touched[field] = max(p.touched[field], p.at[id])
+	}
+	if p.singles, err = p.stats(ctx, singles); err != nil {
+		return err
+	}
+	there, alike, landed := map[string]bool{}, map[string]bool{}, map[review.PatchID]bool{}
+	for _, names := range files {
+		there[names] = true
+	}
+	both := []map[string]patch{p.ranges, p.singles}
+	for _, patches := range both {
+		err := p.identify(ctx, patches, false, func(one patch) bool {
+			names := together(one.files)
+			alike[names] = alike[names] || there[names]
+			return there[names]
+		})
+		if err != nil {
+			return err
+		}
+	}
+	var history []string
+	for id, names := range files {
+		if alike[names] {
+			history = append(history, id)
+		}
+	}
+	ids, err := p.patchIDs(ctx, history, false)
+	if err != nil {
+		return err
+	}
+	for i := range p.history {
+		p.history[i].Patch = ids[p.history[i].ID]
+		landed[p.history[i].Patch] = true
+	}
+	for _, patches := range both {
+		if err := p.identify(ctx, patches, true, func(one patch) bool { return one.id != "" && landed[one.id] }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// identify finds the ids of some patches, or of what takes them back.
+func (p *pending) identify(ctx context.Context, patches map[string]patch, back bool, which func(patch) bool) error {
+	var changes []string
+	for _, one := range patches {
+		if which(one) {
+			changes = append(changes, one.change)
+		}
+	}
+	ids, err := p.patchIDs(ctx, changes, back)
+	for change, id := range ids {
+		one := patches[change]
+		if back {
+			one.inverse = id
+		} else {
+			one.id = id
+		}
+		patches[change] = one
 	}
 	return err
 }
+
+// together are the names of files in one text.
+func together(files []string) string { return strings.Join(files, "\x00") }
 
 // apart reports whether the target changed none of a branch's files since the branch left it:
 // then it has nothing of the branch, and the two cannot conflict.
@@ -355,13 +383,13 @@ func (p *pending) ownCommits(tip string) (ids []string) {
 	for len(next) > 0 {
 		id := next[len(next)-1]
 		next = next[:len(next)-1]
-		c, ours := p.own[id]
+		parents, ours := p.own[id]
 		if !ours || seen[id] {
 			continue
 		}
 		seen[id] = true
 		ids = append(ids, id)
-		next = append(next, c.parents...)
+		next = append(next, parents...)
 	}
 	slices.Reverse(ids)
 	return ids

@@ -215,6 +215,38 @@ func TestPending(t *testing.T) {
 	}
 }
 
+// TestPendingSettings is the same whatever the operator has set for git log and git diff.
+func TestPendingSettings(t *testing.T) {
+	t.Parallel()
+	g := repository(t)
+	for key, value := range map[string]string{
+		"log.showRoot": "false", "log.diffMerges": "separate", "diff.relative": "true", "diff.noprefix": "true", "diff.ignoreSubmodules": "all",
+		"diff.renames": "copies", "diff.external": "false", "diff.algorithm": "patience", "color.ui": "always", "format.pretty": "oneline",
+	} {
+		g.git("config", key, value)
+	}
+	g.record("start", "below/f", text(nil))
+	g.git("checkout", "--quiet", "--orphan", "stint/bob/"+string(worked))
+	first := g.record("one", "below/f", text(nil), "below/g", text(nil))
+	g.git("mv", "below/f", "below/h")
+	g.git("update-index", "--add", "--cacheinfo", "160000,"+first+",sub")
+	g.commit("two")
+	g.git("checkout", "--quiet", "--force", "main")
+	g.git("merge", "--quiet", "--no-edit", "--allow-unrelated-histories", first)
+	g.git("rm", "--quiet", "-r", "--cached", "below/f")
+	must.Do(t, os.Rename(filepath.Join(g.dir, "below/f"), filepath.Join(g.dir, "below/h")))
+	g.git("add", "below/h")
+	g.git("update-index", "--add", "--cacheinfo", "160000,"+first+",sub")
+	g.commit("two, again")
+	c := g.clone()
+	c.Dir += "/below"
+	_, all, err := c.Pending(t.Context(), "", unknown)
+	must.Do(t, err)
+	if len(all) != 1 || all[0].Landing != review.Copied {
+		t.Errorf("got %+v", all)
+	}
+}
+
 // TestPendingConflicts merges each branch that waits in thought.
 func TestPendingConflicts(t *testing.T) {
 	t.Parallel()
@@ -265,48 +297,4 @@ func TestPendingShallow(t *testing.T) {
 	g.git("fetch", "--quiet", "--depth=1")
 	g.git("reset", "--quiet", "--hard", "origin/main")
 	must.Equal(t, "landings with less history", landings(), []review.Landing{review.Covered, review.Waiting})
-}
-
-// TestDiffs sums up patches: whitespace and place do not count, everything else does, and what
-// takes a patch back is its inverse.
-func TestDiffs(t *testing.T) {
-	t.Parallel()
-	g := repository(t)
-	base := g.record("start", "f", text(nil), "g", text(nil))
-	change := func(onto string, files ...string) string {
-		g.git("checkout", "--quiet", onto)
-		return g.record("change", files...)
-	}
-	one := change(base, "f", text(map[int]string{10: "ten"}))
-	indented := change(base, "f", text(map[int]string{10: "  ten"}))
-	lower := change(change(base, "f", "first\n"+text(nil)), "f", "first\n"+text(map[int]string{10: "ten"}))
-	another := change(base, "f", text(map[int]string{10: "line"}))
-	elsewhere := change(base, "g", text(map[int]string{10: "ten"}))
-	back := change(one, "f", text(nil))
-	g.git("checkout", "--quiet", one)
-	g.git("update-index", "--chmod=+x", "g")
-	g.commit("mode")
-	g.git("reset", "--quiet", "--hard")
-	mode := g.git("rev-parse", "HEAD")
-	long := change(base, "long", strings.Repeat("x", 1<<20)+"\n", "same", strings.Repeat("x ", 1<<19)+"y\n")
-	c, _, err := g.clone().git(t.Context(), g.dir)
-	must.Do(t, err)
-	got := must.Get(c.diffs(t.Context(), []string{one, indented, lower, another, elsewhere, back, mode, long, base}))(t)
-	for name, same := range map[string]bool{
-		"indented": got[indented].id == got[one].id, "lower": got[lower].id == got[one].id, "back": got[back].id == got[one].inverse,
-		"back of back": got[back].inverse == got[one].id,
-	} {
-		if !same {
-			t.Errorf("%s: got another patch", name)
-		}
-	}
-	ids := map[review.PatchID]bool{}
-	for _, commit := range []string{one, another, elsewhere, back, mode, long, base} {
-		ids[got[commit].id] = true
-	}
-	if len(ids) != 7 {
-		t.Errorf("got %d different patches, want 7", len(ids))
-	}
-	must.Equal(t, "lines", []int{got[one].lines, got[mode].lines, got[long].lines, got[base].lines}, []int{2, 0, 2, 40})
-	must.Equal(t, "files", got[long].files, []string{"long", "same"})
 }
