@@ -110,7 +110,7 @@ func rules() map[string]rule {
 			house:   []string{"internal/box", "internal/box/inside", "internal/command", "internal/fleet", "internal/rundir"},
 			foreign: []string{"golang.org/x/sys"},
 		},
-		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}},
 		"internal/config": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/plain", "internal/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},

@@ -21,6 +21,7 @@ import (
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/wire"
+	"stint/internal/workspace"
 	units "stint/systemd"
 )
 
@@ -348,7 +349,7 @@ func (r *removal) state() error {
 		return err
 	}
 	for _, path := range []string{
-		"clones", "runs", "locks", filepath.Base(files.Cache), config.SchemaFile,
+		"clones", "runs", "locks", filepath.Base(files.Cache), workspace.MemoryFile, config.SchemaFile,
 		machine.IdentityFile, machine.SeenFile, sqlite.File + "-shm", sqlite.File + "-wal", sqlite.File,
 	} {
 		if err := r.remove(filepath.Join(r.c.State, path)); err != nil {

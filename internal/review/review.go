@@ -6,6 +6,7 @@ package review
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +25,8 @@ type Branch struct {
 	Landing Landing // of all of its commits
 	By      string  // the target's commit that decided it; empty: none
 	Since   time.Time
-	Left    int // how many commits of the target's history, as far as it was read, are older than the branch
-	Landed  int // and than its landing; 0: it is not there
+	Left    int // how many commits the target has had since the branch left it; [LongAgo] where it never did
+	Landed  int // and since the branch landed; [LongAgo] where it has not
 
 	// For a branch that waits, or was reverted:
 	Commits   []string // that the target lacks, oldest first
@@ -34,7 +35,11 @@ type Branch struct {
 	Tests     int      // of the files, those that are tests by their names
 	Lines     int      // inserted and deleted
 	Conflicts []string // files in which it conflicts with the target
+	Untried   bool     // whether it does is not known yet
 }
+
+// LongAgo is more commits than any target has.
+const LongAgo = math.MaxInt32
 
 // Target is the branch that the work of sessions is to get into.
 type Target struct {

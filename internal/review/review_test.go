@@ -104,7 +104,7 @@ func TestResolve(t *testing.T) {
 		return func(i *review.Item) { i.Decision = fleet.Review{Tip: i.Tip, Decision: d} }
 	}
 	landed := func(l review.Landing) func(*review.Item) { return func(i *review.Item) { i.Landing = l } }
-	// Another run of the task is in the target, at its fifth commit.
+	// Another run of the task is in the target since two commits.
 	rival := func(left int) func(*review.Item) {
 		return func(i *review.Item) { i.Session.Task, i.Left = "task", left }
 	}
@@ -126,15 +126,15 @@ func TestResolve(t *testing.T) {
 		{"reverted and rejected", []func(*review.Item){landed(review.Reverted), decided(fleet.DecisionRejected)}, review.StateRejected, false},
 		{"landed, and the target written anew", []func(*review.Item){decided(fleet.DecisionLanded)}, review.StateWaiting, true},
 		{"superseded by a decision", []func(*review.Item){decided(fleet.DecisionSuperseded)}, review.StateSuperseded, false},
-		{"beside another of its task", []func(*review.Item){rival(3)}, review.StateSuperseded, false},
-		{"covered by another of its task", []func(*review.Item){rival(3), landed(review.Covered)}, review.StateSuperseded, false},
-		{"built on another of its task", []func(*review.Item){rival(5)}, review.StateWaiting, true},
+		{"beside another of its task", []func(*review.Item){rival(4)}, review.StateSuperseded, false},
+		{"covered by another of its task", []func(*review.Item){rival(4), landed(review.Covered)}, review.StateSuperseded, false},
+		{"built on another of its task", []func(*review.Item){rival(2)}, review.StateWaiting, true},
 	} {
 		item := review.Item{Branch: review.Branch{Run: "run", Tip: "tip", Landing: review.Waiting}}
 		for _, change := range test.change {
 			change(&item)
 		}
-		other := review.Item{Branch: review.Branch{Run: "other", Landing: review.Copied, Landed: 5}, Session: fleet.Run{Task: "task"}}
+		other := review.Item{Branch: review.Branch{Run: "other", Landing: review.Copied, Landed: 2}, Session: fleet.Run{Task: "task"}}
 		items := []review.Item{item, other}
 		review.Resolve(items)
 		if got := items[0]; got.State != test.want || got.Open() != test.open {

@@ -88,7 +88,7 @@ func Resolve(items []Item) {
 	for n := range items {
 		superseded := false
 		for _, other := range landed[items[n].Session.Task] {
-			superseded = superseded || other.Run != items[n].Run && other.Landed > items[n].Left
+			superseded = superseded || other.Run != items[n].Run && other.Landed < items[n].Left
 		}
 		items[n].State = StateOf(items[n], superseded)
 	}

@@ -45,7 +45,7 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 	}
 	// Then the clones: one that is not there by then has brought its work home, where the branches show it.
 	w.notHome = f.Work.Clones()
-	t, items, err := f.Review(ctx)
+	t, items, err := f.items(ctx)
 	if err != nil {
 		f.Log.WarnContext(ctx, "what waits for review not listed", slog.Any("err", err))
 		return w, nil

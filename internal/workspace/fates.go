@@ -30,28 +30,29 @@ func (c Clone) Fates(ctx context.Context, target string, runs []review.Watched) 
 	if err != nil {
 		return nil, err
 	}
-	var all []review.Branch
-	for i, w := range runs {
-		for _, tip := range tips[i] {
-			all = append(all, review.Branch{Run: w.Run, Tip: tip})
-		}
-	}
-	if len(all) == 0 {
-		return nil, nil
-	}
 	p := pending{git: g, target: t.Tip}
-	if err := p.read(ctx, all); err != nil {
+	m, err := p.recall(ctx, c.memory())
+	if err != nil {
 		return nil, err
 	}
-	for i := range all {
-		p.land(&all[i], []string{all[i].Tip})
+	var all []*review.Branch
+	for i, w := range runs {
+		for _, tip := range tips[i] {
+			known := review.Branch{Tip: tip}
+			if !m.tells(&known, w.Commits) || known.Landing != review.Waiting || known.Untried {
+				all = append(all, &review.Branch{Run: w.Run, Tip: tip})
+			}
+		}
 	}
-	if err := p.measure(ctx, all); err != nil {
+	if err := p.judge(ctx, all, func(b *review.Branch) []string { return []string{b.Tip} }); err != nil {
+		return nil, err
+	}
+	if _, err := p.tryMerges(ctx, all); err != nil {
 		return nil, err
 	}
 	by := map[fleet.RunID][]review.Branch{}
 	for _, b := range all {
-		by[b.Run] = append(by[b.Run], b)
+		by[b.Run] = append(by[b.Run], *b)
 	}
 	var fates []fleet.Fate
 	for _, w := range runs {
@@ -59,7 +60,7 @@ func (c Clone) Fates(ctx context.Context, target string, runs []review.Watched) 
 		if news {
 			fates = append(fates, f)
 		}
-		if f.Kind != fleet.FateMerged || !w.Touchable() || len(fates) >= mostTried {
+		if f.Kind != fleet.FateMerged || !w.Touchable() || len(fates) >= maxTried {
 			continue
 		}
 		f, touched, err := p.touchedAgain(ctx, w, b)

@@ -19,7 +19,7 @@ import (
 // Pending lists the branches of the fleet's runs with commits of their own, and how the target
 // has them. An empty target is the branch that the workspace has checked out. The commits that
 // runs made, as far as they are on record, separate a branch that was merged from one on which
-// nothing happened. It changes nothing, and asks git for all branches at once.
+// nothing happened. It changes nothing but what it remembers, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
 	g, t, err := c.target(ctx, target)
 	if err != nil || t.Tip == "" {
@@ -34,14 +34,32 @@ func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.Run
 		return t, nil, err
 	}
 	p := pending{git: g, target: t.Tip}
-	if err := p.read(ctx, all); err != nil {
+	m, err := p.recall(ctx, c.memory())
+	if err != nil {
 		return t, nil, err
 	}
+	var each, unknown []*review.Branch
 	for i := range all {
-		p.land(&all[i], commits[all[i].Run])
+		if each = append(each, &all[i]); !m.tells(&all[i], commits[all[i].Run]) {
+			unknown = append(unknown, &all[i])
+		}
+	}
+	if err := p.judge(ctx, unknown, func(b *review.Branch) []string { return commits[b.Run] }); err != nil {
+		return t, nil, err
+	}
+	tried, err := p.tryMerges(ctx, each)
+	if err != nil {
+		return t, nil, err
+	}
+	if len(unknown)+tried > 0 || m.Target != t.Tip || len(m.Branches) > len(all) {
+		fresh := memory{Target: t.Tip, Branches: make(map[string]review.Branch, len(all))}
+		for _, b := range all {
+			fresh.Branches[keyOf(b.Tip, commits[b.Run])] = b
+		}
+		fresh.keep(c.memory())
 	}
 	all = slices.DeleteFunc(all, func(b review.Branch) bool { return b.Landing == "" }) // nothing was committed on it
-	return t, all, p.measure(ctx, all)
+	return t, all, nil
 }
 
 // Target is what the name of a branch stands for, or what is checked out; without a tip there is no repository, or no
@@ -131,8 +149,29 @@ type pending struct {
 	touched map[string]int      // by file: the last place in history that changed it
 }
 
-func (p *pending) read(ctx context.Context, all []review.Branch) error {
-	tips := plain.Each(all, func(b review.Branch) string { return b.Tip })
+// judge finds out how the target has branches of which nothing is known yet, and what those change that wait. What each run made is
+// given.
+func (p *pending) judge(ctx context.Context, all []*review.Branch, made func(*review.Branch) []string) error {
+	if len(all) == 0 {
+		return nil
+	}
+	if err := p.read(ctx, plain.Each(all, func(b *review.Branch) string { return b.Tip })); err != nil {
+		return err
+	}
+	tests := testNames()
+	for _, b := range all {
+		p.land(b, made(b))
+		if b.Landing != review.Waiting && b.Landing != review.Reverted {
+			continue
+		}
+		b.Files, b.Lines = p.ranges[b.Tip].files, p.ranges[b.Tip].lines
+		b.Tests = len(plain.Kept(b.Files, tests.MatchString))
+		b.Untried = b.Landing == review.Waiting && !p.apart(b.Tip)
+	}
+	return nil
+}
+
+func (p *pending) read(ctx context.Context, tips []string) error {
 	slices.Sort(tips)
 	tips = slices.Compact(tips)
 	text, err := p.feed(lines(append(slices.Clone(tips), "^"+p.target))).run(ctx, "rev-list", "--parents", "--topo-order", "--stdin")
@@ -156,7 +195,17 @@ func (p *pending) read(ctx context.Context, all []review.Branch) error {
 	if p.ranges, err = p.stats(ctx, ranges); err != nil {
 		return err
 	}
-	files, err := p.readHistory(ctx)
+	bases := slices.Sorted(maps.Values(p.bases))
+	bases = slices.DeleteFunc(slices.Compact(bases), func(id string) bool { return id == "" || id == p.target })
+	if len(bases) == 0 {
+		return nil
+	}
+	// A commit that all of the bases have is older than each of them.
+	oldest, _, err := p.asks(ctx, append([]string{"merge-base", "--octopus"}, bases...)...)
+	if err != nil {
+		return err
+	}
+	files, err := p.readHistory(ctx, oldest)
 	if err != nil {
 		return err
 	}
@@ -189,20 +238,9 @@ func (p *pending) findBases(ctx context.Context, tips []string) error {
 // than that many commits is found by its name alone.
 const maxHistory = 20_000
 
-// readHistory reads what the target did since the oldest of the branches left it, and returns the files that each commit of it
-// changed, as one text. A merge brings what others changed.
-func (p *pending) readHistory(ctx context.Context) (files map[string]string, err error) {
-	p.at, p.touched, files = map[string]int{}, map[string]int{}, map[string]string{}
-	bases := slices.Sorted(maps.Values(p.bases))
-	bases = slices.DeleteFunc(slices.Compact(bases), func(id string) bool { return id == "" || id == p.target })
-	if len(bases) == 0 {
-		return nil, nil
-	}
-	// A commit that all of the bases have is older than each of them.
-	oldest, _, err := p.asks(ctx, append([]string{"merge-base", "--octopus"}, bases...)...)
-	if err != nil {
-		return nil, err
-	}
+// readHistory reads what the target did since a commit, or ever, and returns the files that each commit of it changed, as one text. A
+// merge brings what others changed.
+func (p *pending) readHistory(ctx context.Context, oldest string) (files map[string]string, err error) {
 	args := []string{
 		"-c", "log.showRoot=true", "log", "-z", "--max-count=" + strconv.Itoa(maxHistory), "--topo-order", "--format=%x00%H %P%x00%B",
 		"--name-only", "--no-renames", "--no-relative", "--no-color", "--ignore-submodules=dirty", p.target,
@@ -222,6 +260,7 @@ func (p *pending) readHistory(ctx context.Context) (files map[string]string, err
 		}
 		return ids
 	}
+	p.at, p.touched, files = map[string]int{}, map[string]int{}, map[string]string{}
 	changed := map[string][]string{}
 	for i := 0; i+2 < len(fields); { // an empty field, the ids, the message, and names up to the next empty field
 		ids, message := strings.Fields(fields[i+1]), fields[i+2]
@@ -360,12 +399,18 @@ func (p *pending) land(b *review.Branch, made []string) {
 	b.Left, b.Landed = p.place(p.bases[b.Tip]), p.place(b.By)
 }
 
-// place is how much of the target's history is as old as a commit; 0: it is older than what was read.
+// place is how many commits the target has on top of one of its own, as far as they were read.
 func (p *pending) place(id string) int {
-	if at, found := p.at[id]; found {
-		return at + 1
+	at, found := p.at[id]
+	switch {
+	case id == "":
+		return review.LongAgo
+	case id == p.target:
+		return 0
+	case found:
+		return len(p.history) - 1 - at
 	}
-	return 0
+	return len(p.history)
 }
 
 // since is the target's history after a commit: all that is known of it, where the commit is
@@ -395,41 +440,27 @@ func (p *pending) ownCommits(tip string) (ids []string) {
 	return ids
 }
 
-// measure says of the branches that wait what they change, and whether they can be merged.
-func (p *pending) measure(ctx context.Context, all []review.Branch) error {
-	var unsure []*review.Branch
-	tests := testNames()
-	for i := range all {
-		b := &all[i]
-		if b.Landing != review.Waiting && b.Landing != review.Reverted {
-			continue
-		}
-		b.Files, b.Lines = p.ranges[b.Tip].files, p.ranges[b.Tip].lines
-		b.Tests = len(plain.Kept(b.Files, tests.MatchString))
-		if b.Landing == review.Waiting && !p.apart(b.Tip) {
-			unsure = append(unsure, b)
-		}
-	}
-	return p.tryMerges(ctx, unsure)
-}
-
-// mostTried bounds how many branches are merged in thought at one look, the oldest first: each
+// maxTried bounds how many branches are merged in thought at one look, the oldest first: each
 // takes a millisecond. Nobody looks through more at a time.
-const mostTried = 500
+const maxTried = 200
 
-// tryMerges merges branches with the target in thought.
-func (p *pending) tryMerges(ctx context.Context, unsure []*review.Branch) error {
-	unsure = unsure[:min(len(unsure), mostTried)]
-	merges := plain.Each(unsure, func(b *review.Branch) string { return p.target + " " + b.Tip })
-	outcomes, err := p.mergeTree(ctx, merges)
+// tryMerges merges those branches with the target in thought of which nobody knows whether that can be done, and counts them.
+func (p *pending) tryMerges(ctx context.Context, all []*review.Branch) (tried int, err error) {
+	unsure := plain.Kept(all, func(b *review.Branch) bool { return b.Untried })
+	unsure = unsure[:min(len(unsure), maxTried)]
+	if len(unsure) == 0 {
+		return 0, nil
+	}
+	outcomes, err := p.mergeTree(ctx, plain.Each(unsure, func(b *review.Branch) string { return p.target + " " + b.Tip }))
 	if err != nil {
-		return err
+		return 0, err
 	}
 	tree, _, err := p.revision(ctx, p.target+"^{tree}")
 	for i, b := range unsure {
-		if b.Conflicts = outcomes[i].conflicts; outcomes[i].tree == tree {
+		b.Untried, b.Conflicts = false, outcomes[i].conflicts
+		if outcomes[i].tree == tree {
 			b.Landing, b.Commits = review.Covered, nil
 		}
 	}
-	return err
+	return len(unsure), err
 }

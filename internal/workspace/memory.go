@@ -1,0 +1,96 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/gob"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/renameio/v2"
+
+	"stint/internal/review"
+)
+
+// memory is what was found of branches, so that one of which nothing has changed costs no look.
+type memory struct {
+	Target   string                   // at which commit of it
+	Branches map[string]review.Branch // by [keyOf]
+}
+
+// MemoryFile is what stint remembers of branches, in the fleet's state folder. It may be removed at any time.
+const MemoryFile = "review.cache"
+
+// memory is the path of that file; empty: nothing is remembered.
+func (c Clone) memory() string {
+	if c.Root == "" {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(c.Root), MemoryFile)
+}
+
+// keyOf stands for a branch, and for what its run made, by which one that was merged is told from one on which nothing happened.
+func keyOf(tip string, made []string) string {
+	sum := sha256.Sum256([]byte(strings.Join(append(slices.Clone(made), tip), " ")))
+	return hex.EncodeToString(sum[:12])
+}
+
+// tells fills in what is known of a branch.
+func (m memory) tells(b *review.Branch, made []string) bool {
+	known, found := m.Branches[keyOf(b.Tip, made)]
+	if found {
+		known.Run, known.Name, known.Dir, known.Apart, known.Since = b.Run, b.Name, b.Dir, b.Apart, b.Since
+		*b = known
+	}
+	return found
+}
+
+// recall reads what is remembered, as far as it holds for the target now. Where that has come further, it holds for a branch to whose
+// files nothing has happened, and of whose commits nothing has been said, since.
+func (p *pending) recall(ctx context.Context, path string) (m memory, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&m) != nil {
+		return memory{}, nil //nolint:nilerr // all is found out again
+	}
+	if m.Target == p.target {
+		return m, nil
+	}
+	if _, onward, err := p.asks(ctx, "merge-base", "--is-ancestor", m.Target, p.target); err != nil || !onward {
+		return memory{}, nil //nolint:nilerr // the commit may be gone
+	}
+	since := pending{git: p.git, target: p.target}
+	if _, err := since.readHistory(ctx, m.Target); err != nil || len(since.history) == maxHistory {
+		return memory{}, err
+	}
+	named := map[string]bool{}
+	for _, c := range since.history {
+		for _, id := range slices.Concat(c.Reverts, c.Copies) {
+			named[id] = true
+		}
+	}
+	for key, b := range m.Branches {
+		touched := slices.ContainsFunc(b.Files, func(file string) bool { _, is := since.touched[file]; return is })
+		said := slices.ContainsFunc(append(slices.Clone(b.Commits), b.By, b.Tip), func(id string) bool { return named[id] })
+		if len(b.Files) == 0 || touched || said {
+			delete(m.Branches, key)
+			continue
+		}
+		b.Left, b.Landed = min(b.Left+len(since.history), review.LongAgo), min(b.Landed+len(since.history), review.LongAgo)
+		m.Branches[key] = b
+	}
+	return m, nil
+}
+
+// keep replaces the file. Where that cannot be written, the next look finds out the same again.
+//
+// If we die in it, the old file is there, and perhaps a temporary one beside it.
+func (m memory) keep(path string) {
+	var text bytes.Buffer
+	if path != "" && gob.NewEncoder(&text).Encode(m) == nil {
+		_ = renameio.WriteFile(path, text.Bytes(), 0o600, renameio.WithTempDir(filepath.Dir(path)))
+	}
+}
