@@ -267,10 +267,13 @@ func (a *app) walls(c *config.Config) workspace.Walls {
 
 // places is the workspace, with the clones of single runs.
 func (a *app) places(c *config.Config) workspace.Places {
+	categories := slices.Collect(maps.Values(c.Categories))
+	syncs := slices.ContainsFunc(categories, func(c config.Category) bool { return c.Sync })
+	shares := slices.ContainsFunc(categories, func(c config.Category) bool { return !c.OwnClone })
 	return workspace.Places{
 		Clone: workspace.Clone{
 			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "clones"), Environment: os.Environ(), Found: &sync.Map{},
-			Walls: a.walls(c),
+			Walls: a.walls(c), Target: c.Review.Target, Forwards: syncs && !shares,
 		},
 		Log:    a.log,
 		Limits: workspace.Limits{Keep: config.KeepUncommitted, MaxAge: c.Keep.Uncommitted, Now: a.Now()},

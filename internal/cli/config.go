@@ -141,8 +141,8 @@ func (a *app) missingFolders(ctx context.Context, c *config.Config) (list []stri
 	if needed && gone(c.Tasks.Dir) {
 		list = append(list, fmt.Sprintf("tasks.dir: %s is missing, so no session has a task: mkdir -p %s", c.Tasks.Dir, fleet.ShellWord(c.Tasks.Dir)))
 	}
-	if target := c.Review.Target; target != "" {
-		if _, err := a.places(c).Target(ctx, target); err != nil {
+	if c.Review.Target != "" {
+		if _, err := a.places(c).Latest(ctx); err != nil {
 			list = append(list, fmt.Sprintf("review.target: %v, so nothing can land: %s", err, cmp.Or(fleet.Hint(err), "git branch --all")))
 		}
 	}

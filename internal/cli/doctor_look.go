@@ -324,7 +324,8 @@ func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Works
 	if w.Lock != "" {
 		w.LockAge = a.Now().Sub(state.LockedAt)
 	}
-	if w.Left, w.Pull, err = clone.Tracking(ctx, c.Review.Target); err != nil {
+	at, err := clone.Tracking(ctx)
+	if w.Left, w.Pull = at.Text, at.Fix; err != nil {
 		w.Unseen = err.Error()
 	}
 	return w

@@ -196,9 +196,9 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 			a.table(append([][]string{titles}, rows...))
 		}
 		elsewhere, err := e.ReviewElsewhere(ctx)
-		ahead, fix, unasked := a.places(e.Config).Tracking(ctx, e.Config.Review.Target)
-		if err = errors.Join(err, unasked); ahead != "" {
-			fmt.Fprintf(a.Stderr, "stint: %s: %s\n", plain.Text(ahead), plain.Text(fix))
+		at, unasked := a.places(e.Config).Tracking(ctx)
+		if err = errors.Join(err, unasked); at.Text != "" {
+			fmt.Fprintf(a.Stderr, "stint: %s: %s\n", plain.Text(at.Text), plain.Text(at.Fix))
 		}
 		switch {
 		case len(elsewhere) > 0:

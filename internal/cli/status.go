@@ -120,9 +120,11 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 			return err
 		}
 		s.Missing = a.missingPlaces(ctx, e.Config)
-		if s.Ahead, s.Pull, err = a.places(e.Config).Tracking(ctx, e.Config.Review.Target); err != nil {
+		at, err := a.places(e.Config).Tracking(ctx)
+		if err != nil {
 			e.Log.DebugContext(ctx, "what is not pushed is not known", slog.Any("err", err))
 		}
+		s.Ahead, s.Pull = at.Text, at.Fix
 		if a.json {
 			s.Fires = s.Fires[:min(last, len(s.Fires))]
 		}

@@ -250,7 +250,7 @@ type Category struct {
 	Cooldown time.Duration `toml:"cooldown" zero:"none" default:"'3m'"` // the wait after a session: lets its commits arrive first
 	// Its sessions work each on a branch and in a folder of their own.
 	OwnClone bool `toml:"workspace" words:"shared clone"`
-	// The workspace is brought up to date with its remote before each.
+	// The workspace, or the target of clones, is brought up to date with its remote before each.
 	Sync bool `toml:"sync"`
 	// The grade from which one more session follows: well above the mean of most.
 	Respawn float64 `toml:"respawn" default:"0.65" max:"1"`

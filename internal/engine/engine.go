@@ -86,6 +86,8 @@ type Repo interface {
 	Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error)
 	// Own is the copy of a file that is in the folder of a run's own; empty: there is none.
 	Own(ctx context.Context, run fleet.RunID, path string) (string, error)
+	// Tracking says where the target of review has left what it follows.
+	Tracking(ctx context.Context) (fleet.Tracking, error)
 	// Branches are those of the fleet's runs, by run.
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
 	// Diff is what commits changed, oldest first, and whether more than the most bytes were.

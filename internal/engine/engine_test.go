@@ -209,6 +209,8 @@ func (noRepo) Work(context.Context, string, fleet.RunFiles) (fleet.Work, error) 
 
 func (noRepo) Diff(context.Context, []string, int) (string, bool, error) { return "", false, nil }
 
+func (noRepo) Tracking(context.Context) (fleet.Tracking, error) { return fleet.Tracking{}, nil }
+
 func (noRepo) GitDirs(_ context.Context, dir string) (own, common string, borrowed []string, err error) {
 	return dir + "/own.git", dir + "/common.git", nil, nil
 }

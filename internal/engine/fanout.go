@@ -99,6 +99,7 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	if !o.DryRun {
 		e.notifyLanes(ctx)
 		e.notifySilence(ctx, waits)
+		e.notifyTarget(ctx)
 		for _, c := range slices.Sorted(maps.Keys(full)) {
 			e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
 		}

@@ -64,7 +64,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 	if e.Work == nil {
 		return list, err
 	}
-	found, lost := e.Work.Fates(ctx, e.Config.Review.Target, watched)
+	found, lost := e.Work.Fates(ctx, watched)
 	list = append(list, found...)
 	if err = errors.Join(err, lost); err != nil || !slices.ContainsFunc(runs, fleet.Run.Awaiting) {
 		return list, err

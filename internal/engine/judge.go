@@ -104,15 +104,14 @@ func (w *worker) landedIn(ctx context.Context) string {
 	}
 	ctx, cancel := closing(ctx)
 	defer cancel()
-	target := w.Config.Review.Target
-	found, err := w.Work.Fates(ctx, target, []review.Watched{{Run: w.run.ID, Branch: w.run.Branch, Commits: w.run.Commits}})
+	found, err := w.Work.Fates(ctx, []review.Watched{{Run: w.run.ID, Branch: w.run.Branch, Commits: w.run.Commits}})
 	if err != nil {
 		w.Log.WarnContext(ctx, "target not looked at", w.attrs(slog.Any("err", err))...)
 	}
 	if !slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind == fleet.FateMerged || f.Kind == fleet.FateChanged }) {
 		return ""
 	}
-	return cmp.Or(target, w.Repo.On(ctx), "the target")
+	return cmp.Or(w.Config.Review.Target, w.Repo.On(ctx), "the target")
 }
 
 // question is what a check or a grader is asked: in the box of the session, with what the command

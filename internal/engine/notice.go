@@ -38,7 +38,7 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	switch n.Event {   //nolint:exhaustive // the others are news whenever they are
 	case fleet.EventHeld, fleet.EventWentBack:
 		every = forever // it stays news for no longer than until it was sent
-	case fleet.EventReviewSilent:
+	case fleet.EventReviewSilent, fleet.EventTargetStuck:
 		every = max(every, day)
 	}
 	due, err := e.Store.NoticeDue(ctx, n, every)
@@ -108,6 +108,20 @@ func (e *Engine) notifySilence(ctx context.Context, w survey.InReview) {
 	}
 	if reason := w.Silence(reviews); reason != "" {
 		e.notify(ctx, fleet.Notice{Event: fleet.EventReviewSilent, Reason: reason, At: w.At})
+	}
+}
+
+// notifyTarget sends a notice if a person has to see to it that the target follows its upstream again.
+func (e *Engine) notifyTarget(ctx context.Context) {
+	if e.Notices == nil || e.Repo == nil {
+		return
+	}
+	at, err := e.Repo.Tracking(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "target not looked at", slog.Any("err", err))
+	}
+	if at.Stuck {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: at.Text + ": " + at.Fix, At: e.Now()})
 	}
 }
 

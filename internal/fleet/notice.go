@@ -34,6 +34,8 @@ const (
 	EventHeld Event = "held"
 	// EventWentBack is a store that lost what it had acknowledged, or may have.
 	EventWentBack Event = "store_went_back"
+	// EventTargetStuck is a target of review that does not follow its upstream any more.
+	EventTargetStuck Event = "target_stuck"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"
 )
@@ -42,7 +44,7 @@ const (
 func Events() []Event {
 	return []Event{
 		EventFailed, EventWaiting, EventQuota, EventUnavailable, EventBudget, EventNoopStreak, EventWIPFull, EventReviewSilent, EventLaneOverdue,
-		EventGradesChanged, EventSourceFailed, EventHeld, EventWentBack,
+		EventGradesChanged, EventSourceFailed, EventTargetStuck, EventHeld, EventWentBack,
 	}
 }
 
@@ -84,7 +86,7 @@ func (n Notice) Subject() string {
 		return string(n.Category)
 	case EventLaneOverdue, EventGradesChanged:
 		return string(n.Run)
-	case EventReviewSilent:
+	case EventReviewSilent, EventTargetStuck:
 		return "review"
 	case EventHeld, EventWentBack:
 		return n.Reason // which names the change, or when it was

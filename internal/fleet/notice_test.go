@@ -16,6 +16,7 @@ func TestSubjects(t *testing.T) {
 		fleet.EventFailed: "code", fleet.EventWaiting: "fix", fleet.EventQuota: "claude", fleet.EventUnavailable: "claude", fleet.EventBudget: "category:code",
 		fleet.EventNoopStreak: "code", fleet.EventWIPFull: "code", fleet.EventGradesChanged: "0r1", fleet.EventLaneOverdue: "0r1",
 		fleet.EventSourceFailed: "github", fleet.EventHeld: "changed", fleet.EventWentBack: "changed", fleet.EventReviewSilent: "review",
+		fleet.EventTargetStuck: "review",
 	}
 	for _, event := range fleet.Events() {
 		n := whole

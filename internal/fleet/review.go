@@ -39,3 +39,10 @@ type ReviewCheck struct {
 	Reason string // for which it failed
 	At     time.Time
 }
+
+// Tracking is where the branch that work is to get into has left what it follows.
+type Tracking struct {
+	Text  string // empty: it has not, or follows nothing
+	Fix   string // what to do
+	Stuck bool   // work does not come in until a person does it; else others do not see this work
+}

@@ -15,13 +15,13 @@ import (
 type Work interface {
 	// Branches are those of the fleet's runs, by run.
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
-	// Pending are the branches of the fleet's runs, and how the target has them; an empty
-	// target is what the workspace has checked out. made looks up the commits of runs on record.
-	Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
+	// Pending are the branches of the fleet's runs, and how the target has them, or what that follows if that is ahead. made looks up
+	// the commits of runs on record.
+	Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
 	// Clashes reports which pairs of commits conflict with each other.
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
-	Fates(ctx context.Context, target string, runs []review.Watched) ([]fleet.Fate, error)
+	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
 	// Clones are the runs with clones of their own in which there may be work that is not home.
 	Clones() []fleet.RunID
 	// Changed are the files that a run has changed in a folder of its own, committed or not, since
@@ -47,7 +47,7 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 // items are the work of sessions that is on other branches than the target, in no order.
 func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
-	t, list, err := f.Work.Pending(ctx, f.Config.Review.Target, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
+	t, list, err := f.Work.Pending(ctx, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
 		if f.Store == nil {
 			return nil, nil
 		}

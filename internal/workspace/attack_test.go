@@ -52,7 +52,7 @@ func (a attack) everything() {
 	_, _ = c.Close(ctx, a.open)
 	_, _ = c.Fetch(ctx, own)
 	_, _ = c.Sync(ctx, own)
-	if w, err := c.Open(ctx, neighbour, filepath.Join(a.root, string(neighbour)), FromUpstream); err == nil {
+	if w, err := c.Open(ctx, neighbour, filepath.Join(a.root, string(neighbour))); err == nil {
 		_, _ = c.Close(ctx, w)
 	}
 	_, _ = c.Prune(ctx, Limits{Now: testTime(a.t)}, func(fleet.RunID) bool { return true })

@@ -21,7 +21,7 @@ func (g gitter) branches() []string {
 
 func mustOpen(t *testing.T, c Clone, run fleet.RunID, root string) Own {
 	t.Helper()
-	w := must.Get(c.Open(t.Context(), run, filepath.Join(root, string(run)), FromHead))(t)
+	w := must.Get(c.Open(t.Context(), run, filepath.Join(root, string(run))))(t)
 	return w
 }
 

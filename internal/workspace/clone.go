@@ -25,6 +25,8 @@ import (
 type Clone struct {
 	Dir         Folder
 	Fleet       fleet.Name    // whose runs' branches are its own
+	Target      string        // the branch that sessions' work is to get into; empty: what is checked out
+	Forwards    bool          // the target is brought to what it follows whenever that was fetched
 	Root        string        // where the clones of runs are made, each in a folder named like its run
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
 	Walls       Walls         // in which git runs in the clones of sessions; nil: in none

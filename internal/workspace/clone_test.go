@@ -50,7 +50,7 @@ func act(mode string, c Clone, tree string) error {
 		_, err := c.Sync(ctx, own)
 		return err
 	case "open":
-		_, err := c.Open(ctx, own, tree, FromHead)
+		_, err := c.Open(ctx, own, tree)
 		return err
 	case "reopen":
 		c.Root = filepath.Dir(tree)

@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"stint/internal/fleet"
 )
 
 // Condition is how a workspace stands, before anybody works in it.
@@ -48,44 +46,6 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 		return Condition{}, fmt.Errorf("look at workspace %s: %w", c.Dir, err)
 	}
 	return state, nil
-}
-
-// Tracking says where a branch, or what is checked out for an empty name, has left its upstream as that was last fetched, and
-// what to do. Empty: it has not, or follows none.
-func (c Clone) Tracking(ctx context.Context, branch string) (text, fix string, err error) {
-	g, l, err := c.git(ctx, string(c.Dir))
-	if errors.Is(err, errNoRepository) {
-		return "", "", nil
-	} else if err != nil {
-		return "", "", err
-	}
-	at := "git -C " + fleet.ShellWord(l.top) + " "
-	ref := heads + branch
-	if branch == "" {
-		if ref, _, err = g.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil {
-			return "", "", err
-		}
-		if ref == "" {
-			return "HEAD is detached, so no work can land and no sync comes", at + "switch BRANCH", nil
-		}
-	}
-	track, err := g.run(ctx, "for-each-ref", "--format=%(upstream:track,nobracket)%09%(refname:short)%09%(upstream:short)", ref)
-	fields := strings.Split(track, "\t")
-	if err != nil || len(fields) != 3 || fields[0] == "" {
-		return "", "", err
-	}
-	own, theirs := fields[1], fields[2]
-	ahead, behind, both := strings.Cut(fields[0], ", ")
-	n, is := strings.CutPrefix(ahead, "ahead ")
-	switch {
-	case ahead == "gone":
-		return fmt.Sprintf("%s follows %s, which is gone", own, theirs), at + "branch --unset-upstream " + fleet.ShellWord(own), nil
-	case both:
-		return fmt.Sprintf("%s and %s have diverged: %s, %s", own, theirs, ahead, behind), at + "pull --rebase=merges --autostash", nil
-	case is:
-		return fmt.Sprintf("%s has commits that %s lacks: %s", own, theirs, n), at + "push", nil
-	}
-	return "", "", nil
 }
 
 // bisection is what [midway] calls one.

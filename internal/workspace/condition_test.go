@@ -80,8 +80,10 @@ func TestTracking(t *testing.T) {
 	origin, clone := pair(t)
 	says := func(when, branch, want string) {
 		t.Helper()
-		text, fix, err := clone.clone().Tracking(t.Context(), branch)
-		if got := strings.TrimSuffix(text+": "+strings.TrimPrefix(fix, "git -C "+clone.dir+" "), ": "); got != want || err != nil {
+		c := clone.clone()
+		c.Target = branch
+		at, err := c.Tracking(t.Context())
+		if got := strings.TrimSuffix(at.Text+": "+strings.TrimPrefix(at.Fix, "git -C "+clone.dir+" "), ": "); got != want || err != nil {
 			t.Errorf("%s: got %q, %v, want %q", when, got, err, want)
 		}
 	}
@@ -101,7 +103,7 @@ func TestTracking(t *testing.T) {
 	says("gone", "main", "main follows origin/main, which is gone: branch --unset-upstream main")
 	clone.git("checkout", "-q", "--detach")
 	says("detached", "", "HEAD is detached, so no work can land and no sync comes: switch BRANCH")
-	if got, _, err := cloneAt(t.TempDir()).Tracking(t.Context(), "main"); got != "" || err != nil {
-		t.Errorf("no repository: got %q, %v", got, err)
+	if got, err := cloneAt(t.TempDir()).Tracking(t.Context()); got.Text != "" || err != nil {
+		t.Errorf("no repository: got %v, %v", got, err)
 	}
 }

@@ -192,7 +192,7 @@ func TestOwnCloneSurvivesCrashes(t *testing.T) {
 				root := t.TempDir()
 				dir := filepath.Join(root, string(own))
 				if mode == "close" {
-					w := must.Get(clone.clone().Open(t.Context(), own, dir, FromHead))(t)
+					w := must.Get(clone.clone().Open(t.Context(), own, dir))(t)
 					tree := clone.at(w.Dir)
 					tree.add("done", "done")
 					tree.write("begun", "begun")
@@ -210,7 +210,7 @@ func TestOwnCloneSurvivesCrashes(t *testing.T) {
 					clone.git("branch", "-D", "stint/bob/"+string(own))
 				}
 				clone.mustHaveNo(root)
-				if _, err := clone.clone().Open(t.Context(), own, dir, FromHead); err != nil {
+				if _, err := clone.clone().Open(t.Context(), own, dir); err != nil {
 					t.Errorf("%s %d: %v", arm, stop, err)
 				}
 				return stopped
@@ -231,7 +231,7 @@ func TestReopenSurvivesCrashes(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), string(own))
 				c := clone.clone()
 				c.Root = filepath.Dir(dir)
-				w := must.Get(c.Open(t.Context(), own, dir, FromHead))(t)
+				w := must.Get(c.Open(t.Context(), own, dir))(t)
 				tree := clone.at(dir)
 				tree.add("done", "done")
 				tip := tree.git("rev-parse", "HEAD")

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,18 +10,10 @@ import (
 	"stint/internal/review"
 )
 
-// Fates finds what became of the work of runs, by what the target has of it. An empty target is the
-// branch that the workspace has checked out. A branch that is gone is no matter as long as git has
+// Fates finds what became of the work of runs, by what the target has of it. A branch that is gone is no matter as long as git has
 // its commits. It changes nothing, and asks git for all runs at once.
-func (c Clone) Fates(ctx context.Context, target string, runs []review.Watched) ([]fleet.Fate, error) {
-	g, _, err := c.git(ctx, string(c.Dir))
-	if errors.Is(err, errNoRepository) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	g = g.asItIs()
-	t, err := g.target(ctx, target)
+func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error) {
+	g, t, err := c.target(ctx)
 	if err != nil || t.Tip == "" {
 		return nil, err
 	}

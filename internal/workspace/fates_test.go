@@ -138,7 +138,7 @@ func TestFates(t *testing.T) {
 				w.Branch = ""
 			}
 			gone := review.Watched{Run: "01jd8wz4v0k3m7qb", Branch: "x", Commits: []string{strings.Repeat("7", 40)}}
-			got := must.Get(g.clone().Fates(t.Context(), "", []review.Watched{gone, w}))(t)
+			got := must.Get(g.clone().Fates(t.Context(), []review.Watched{gone, w}))(t)
 			kind, reason, _ := strings.Cut(test.want, ": ")
 			var want []fleet.Fate
 			if kind != "" {

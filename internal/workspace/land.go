@@ -147,7 +147,7 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
 	if s.Commit, err = from.signed(ctx, s.Base, tip); err != nil {
 		return refused(s, err)
 	}
-	s.Filtered, err = from.filtered(ctx, in, s.Base, tip)
+	s.Filtered, err = from.filtered(ctx, in.git, s.Base, tip)
 	return err
 }
 
@@ -203,16 +203,18 @@ func (g git) unfiltered(ctx context.Context) (git, error) {
 	return g, err
 }
 
-// filtered are the files that differ between two commits and for which git has a filter, by the attributes in the index of a
-// clone that has the second: what git keeps of them in a work tree is not what is in the commit.
-func (g git) filtered(ctx context.Context, in inner, base, tip string) (files []string, err error) {
+// filtered are the files that differ between two commits and for which git has a filter, by the attributes in an index
+// of the second: what git keeps of them in a work tree is not what is in the commit.
+func (g git) filtered(
+	ctx context.Context, attributes func(context.Context, ...string) (string, error), base, tip string,
+) (files []string, err error) {
 	filters, err := g.filters(ctx)
 	if err != nil || len(filters) == 0 {
 		return nil, err
 	}
 	changed, err := g.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=d", "-z", base, tip)...)
 	for part := range slices.Chunk(changed, mostPinned) {
-		text, err := in.git(ctx, append([]string{"check-attr", "--cached", "-z", "filter", "--"}, part...)...)
+		text, err := attributes(ctx, append([]string{"check-attr", "--cached", "-z", "filter", "--"}, part...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -299,6 +301,15 @@ func (t *turn) receptive(ctx context.Context, target string, between ...string) 
 	return true, err
 }
 
+// writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written.
+func (t *turn) writable(ctx context.Context, s fleet.Stacked) (out bool, err error) {
+	if out, err = t.receptive(ctx, s.Target, s.Base, s.Commit); err == nil && out && len(s.Filtered) > 0 {
+		err = fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
+		err = fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
+	}
+	return out, err
+}
+
 // Unstack removes the folder in which work was tried on the target.
 func (c Clone) Unstack(ctx context.Context) error {
 	if !exists(c.landingDir()) {
@@ -350,7 +361,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	if same, err := still(); err != nil || !same {
 		return false, err
 	}
-	out, err := t.receptive(ctx, s.Target, s.Base, s.Commit)
+	out, err := t.writable(ctx, s)
 	if err != nil {
 		return false, err
 	}
@@ -366,10 +377,6 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 			return false, errors.Join(err, unread)
 		}
 		return false, nil
-	}
-	if len(s.Filtered) > 0 {
-		err := fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
-		return false, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
 	}
 	n := t.note
 	n.GitDir, n.Top, n.Branch, n.From, n.Land = t.gitDir, t.top, ref, s.Base, s.Commit

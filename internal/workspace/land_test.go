@@ -48,7 +48,7 @@ func workOf(t *testing.T, do func(tree gitter)) (clone, tree gitter, l fleet.Lan
 	_, clone = pair(t)
 	c = clone.clone()
 	c.Root = t.TempDir()
-	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own))))(t)
 	tree = clone.at(w.Dir)
 	do(tree)
 	must.Get(c.Close(t.Context(), w))(t)
@@ -375,7 +375,7 @@ func TestLandSurvivesCrashes(t *testing.T) {
 				tree := filepath.Join(t.TempDir(), string(own))
 				c := clone.clone()
 				c.Root = filepath.Dir(tree)
-				w := must.Get(c.Open(t.Context(), own, tree, FromHead))(t)
+				w := must.Get(c.Open(t.Context(), own, tree))(t)
 				clone.at(w.Dir).add("a", "new\n")
 				clone.at(w.Dir).add("d", "new\n")
 				must.Get(c.Close(t.Context(), w))(t)
@@ -426,7 +426,7 @@ func TestFirstLandingSurvivesCrashes(t *testing.T) {
 		tree := filepath.Join(t.TempDir(), string(own))
 		c := clone.clone()
 		c.Root = filepath.Dir(tree)
-		w := must.Get(c.Open(t.Context(), own, tree, FromHead))(t)
+		w := must.Get(c.Open(t.Context(), own, tree))(t)
 		clone.at(w.Dir).add("a", "new\n")
 		clone.at(w.Dir).add("d", "new\n")
 		must.Get(c.Close(t.Context(), w))(t)
@@ -513,22 +513,6 @@ func TestRemoteOf(t *testing.T) {
 		g, _, err := clone.clone().git(t.Context(), clone.dir)
 		must.Do(t, err)
 		must.Equal(t, set[0], must.Get(g.remoteOf(t.Context(), "main"))(t), set[2])
-	}
-}
-
-// TestTargetNames has a tag and a branch of a remote beside, or in the place of, a branch.
-func TestTargetNames(t *testing.T) {
-	t.Parallel()
-	_, clone := pair(t)
-	clone.git("tag", "main", "HEAD~1")
-	clone.git("tag", "v1", "HEAD~1")
-	for name, want := range map[string]string{"main": "refs/heads/main", "origin/main": "refs/remotes/origin/main"} {
-		must.Equal(t, name, must.Get(clone.clone().Target(t.Context(), name))(t).Tip, clone.git("rev-parse", want))
-	}
-	for _, name := range []string{"v1", "HEAD", clone.git("rev-parse", "HEAD")} {
-		if got, err := clone.clone().Target(t.Context(), name); err == nil || !strings.Contains(err.Error(), "no branch") {
-			t.Errorf("%s: got %+v, %v, want no branch", name, got, err)
-		}
 	}
 }
 

@@ -66,7 +66,8 @@ func TestPendingRemembered(t *testing.T) {
 	} {
 		step.do()
 		look := func(c Clone) []review.Branch {
-			_, all, err := c.Pending(t.Context(), target, func([]fleet.RunID) (map[fleet.RunID][]string, error) { return made, nil })
+			c.Target = target
+			_, all, err := c.Pending(t.Context(), func([]fleet.RunID) (map[fleet.RunID][]string, error) { return made, nil })
 			must.Do(t, err)
 			return plain.Each(all, func(b review.Branch) review.Branch { // in a file nothing and nothing in it are the same
 				b.Files, b.Commits, b.Conflicts = slices.Concat(b.Files), slices.Concat(b.Commits), slices.Concat(b.Conflicts)
@@ -120,7 +121,7 @@ func TestPendingAsksOnce(t *testing.T) {
 	c.Root = filepath.Join(g.state, "clones")
 	since := asked(t)
 	look := func() (begun map[string]int, read int) {
-		_, all, err := c.Pending(t.Context(), "main", unknown)
+		_, all, err := c.Pending(t.Context(), unknown)
 		if err != nil || len(all) != many {
 			t.Fatalf("got %d branches, %v", len(all), err)
 		}

@@ -77,7 +77,7 @@ func TestClose(t *testing.T) {
 			t.Parallel()
 			_, clone := pair(t)
 			root := t.TempDir()
-			w := must.Get(clone.clone().Open(t.Context(), own, filepath.Join(root, string(own)), FromHead))(t)
+			w := must.Get(clone.clone().Open(t.Context(), own, filepath.Join(root, string(own))))(t)
 			test.do(clone, clone.at(w.Dir))
 			s := must.Get(clone.clone().Close(t.Context(), w))(t)
 			if got := s.Reason(); got != test.want {
@@ -149,7 +149,7 @@ func TestOwnCloneIsApart(t *testing.T) {
 		tree.git(args...)
 	}
 	must.Do(t, syscall.Mkfifo(filepath.Join(w.Dir, ".git/refs/heads/pipe"), 0o600))
-	must.Get(c.Open(t.Context(), neighbour, filepath.Join(c.Root, string(neighbour)), FromHead))(t)
+	must.Get(c.Open(t.Context(), neighbour, filepath.Join(c.Root, string(neighbour))))(t)
 	got := strings.Split(clone.git("for-each-ref"), "\n")
 	for line := range strings.SplitSeq(before, "\n") {
 		if i := slices.Index(got, line); i >= 0 {
@@ -265,29 +265,6 @@ func (g gitter) readOnlyFolder() {
 	}
 }
 
-func TestOpen(t *testing.T) {
-	t.Parallel()
-	origin, clone := pair(t)
-	origin.add("c", "c")
-	must.Get(clone.clone().Fetch(t.Context(), own))(t)
-	root := t.TempDir()
-	for run, test := range map[fleet.RunID]struct {
-		from From
-		want bool
-	}{"0head": {FromHead, false}, "0upstream": {FromUpstream, true}} {
-		w := must.Get(clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), test.from))(t)
-		if got := exists(filepath.Join(w.Dir, "c")); got != test.want {
-			t.Errorf("%s: has the upstream's file: %v, want %v", run, got, test.want)
-		}
-		if got := clone.at(w.Dir).git("branch", "--show-current"); got != w.Branch {
-			t.Errorf("on %q, want %q", got, w.Branch)
-		}
-		if _, err := clone.clone().Open(t.Context(), run, w.Dir, test.from); err == nil || !exists(w.Dir) {
-			t.Errorf("%s opened twice, or gone: %v", run, err)
-		}
-	}
-}
-
 // TestOpenWithoutCommit has sessions begin at once in a repository without a commit: all begin at one.
 func TestOpenWithoutCommit(t *testing.T) {
 	t.Parallel()
@@ -296,7 +273,7 @@ func TestOpenWithoutCommit(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, run := range []fleet.RunID{"0a", "0b", "0c", "0d"} {
 		wg.Go(func() {
-			w, err := empty.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromUpstream)
+			w, err := empty.clone().Open(t.Context(), run, filepath.Join(root, string(run)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -320,7 +297,7 @@ func TestOpenAtOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, run := range []fleet.RunID{"0a", "0b", "0c", "0d", "0e", "0f"} {
 		wg.Go(func() {
-			w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)), FromHead)
+			w, err := clone.clone().Open(t.Context(), run, filepath.Join(root, string(run)))
 			if err != nil {
 				t.Error(err)
 				return
@@ -403,7 +380,7 @@ func TestClonesInOddFolders(t *testing.T) {
 			c := clone.clone()
 			c.Root = filepath.Join(folder, "clones")
 			must.Do(t, os.Mkdir(c.Root, 0o700))
-			w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own)), FromHead))(t)
+			w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own))))(t)
 			clone.at(w.Dir).add("d", "d\n")
 			must.Get(c.Close(t.Context(), w))(t)
 			clone.add("x", "x\n")

@@ -2,8 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"regexp"
@@ -17,11 +15,11 @@ import (
 )
 
 // Pending lists the branches of the fleet's runs with commits of their own, and how the target
-// has them. An empty target is the branch that the workspace has checked out. The commits that
+// has them. The commits that
 // runs made, as far as they are on record, separate a branch that was merged from one on which
 // nothing happened. It changes nothing but what it remembers, and asks git for all branches at once.
-func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
-	g, t, err := c.target(ctx, target)
+func (c Clone) Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
+	g, t, err := c.target(ctx)
 	if err != nil || t.Tip == "" {
 		return t, nil, err
 	}
@@ -60,52 +58,6 @@ func (c Clone) Pending(ctx context.Context, target string, made func([]fleet.Run
 	}
 	all = slices.DeleteFunc(all, func(b review.Branch) bool { return b.Landing == "" }) // nothing was committed on it
 	return t, all, nil
-}
-
-// Target is what the name of a branch stands for, or what is checked out; without a tip there is no repository, or no
-// commit in it. A name that is no branch is an error.
-func (c Clone) Target(ctx context.Context, name string) (review.Target, error) {
-	_, t, err := c.target(ctx, name)
-	return t, err
-}
-
-func (c Clone) target(ctx context.Context, name string) (g git, t review.Target, err error) {
-	g, _, err = c.git(ctx, string(c.Dir))
-	switch dir := string(c.Dir); {
-	case errors.Is(err, errBare):
-		return g, t, fleet.WithHint(fmt.Errorf("workspace %s: %w", dir, err),
-			"make one, and name it as workspace in stint.toml: git -C "+fleet.ShellWord(dir)+" worktree add "+fleet.ShellWord(dir+"-work"))
-	case errors.Is(err, errNoRepository):
-		return g, t, nil
-	case err != nil:
-		return g, t, err
-	}
-	g = g.asItIs()
-	t, err = g.target(ctx, name)
-	return g, t, err
-}
-
-// target resolves the name of a branch, or what is checked out.
-func (g git) target(ctx context.Context, name string) (t review.Target, err error) {
-	if name != "" {
-		id, there, err := g.tip(ctx, heads+name)
-		if err == nil && !there {
-			id, there, err = g.revision(ctx, "refs/remotes/"+name+"^{commit}") // and no tag of the name
-		}
-		if err == nil && !there {
-			err = fleet.WithHint(errors.New("no branch "+strconv.Quote(name)), "name one of: git branch --all")
-		}
-		return review.Target{Name: name, Tip: id}, err
-	}
-	ref, _, err := g.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil {
-		return t, err
-	}
-	id, there, err := g.revision(ctx, "HEAD^{commit}")
-	if err == nil && !there {
-		id, _, err = g.revision(ctx, beginning)
-	}
-	return review.Target{Name: strings.TrimPrefix(ref, heads), Tip: id}, err
 }
 
 // tips are the branches of the fleet's runs, by run.

@@ -193,7 +193,7 @@ func TestPending(t *testing.T) {
 			}
 			g.git("checkout", "--quiet", "main")
 			test.do(g, commits)
-			_, all, err := g.clone().Pending(t.Context(), "", func([]fleet.RunID) (map[fleet.RunID][]string, error) {
+			_, all, err := g.clone().Pending(t.Context(), func([]fleet.RunID) (map[fleet.RunID][]string, error) {
 				return map[fleet.RunID][]string{worked: commits}, nil
 			})
 			must.Do(t, err)
@@ -240,7 +240,7 @@ func TestPendingSettings(t *testing.T) {
 	g.commit("two, again")
 	c := g.clone()
 	c.Dir += "/below"
-	_, all, err := c.Pending(t.Context(), "", unknown)
+	_, all, err := c.Pending(t.Context(), unknown)
 	must.Do(t, err)
 	if len(all) != 1 || all[0].Landing != review.Copied {
 		t.Errorf("got %+v", all)
@@ -258,7 +258,7 @@ func TestPendingConflicts(t *testing.T) {
 	}
 	g.git("checkout", "--quiet", "main")
 	g.record("other", "f", text(map[int]string{3: "other"}))
-	_, all, err := g.clone().Pending(t.Context(), "main", unknown)
+	_, all, err := g.clone().Pending(t.Context(), unknown)
 	must.Do(t, err)
 	var got [][]string
 	for _, p := range all {
@@ -285,7 +285,7 @@ func TestPendingShallow(t *testing.T) {
 	g.git("checkout", "--quiet", "main")
 	g.git("pull", "--quiet", "--depth=3")
 	landings := func() (list []review.Landing) {
-		_, all, err := g.clone().Pending(t.Context(), "", unknown)
+		_, all, err := g.clone().Pending(t.Context(), unknown)
 		must.Do(t, err)
 		for _, b := range all {
 			list = append(list, b.Landing)

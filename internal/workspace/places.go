@@ -35,9 +35,8 @@ func (p Places) owns(dir string) bool {
 }
 
 // Enter readies the folder in which a run is to work, and returns it with what is to be
-// called when the run has ended. A clone starts from the upstream as it is fetched
-// now, or else from what the workspace has checked out; the workspace itself is not
-// touched for it.
+// called when the run has ended. Before a clone is made, the upstream may be
+// fetched, and the target brought to it.
 func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error) {
 	stay := func(context.Context) (string, error) { return "", nil }
 	leaving := func(w Own) func(context.Context) (string, error) {
@@ -51,14 +50,16 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 		w, err := p.Reopen(ctx, run, place.Continues)
 		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), err
 	case place.Own:
-		from := FromHead
 		if place.Sync {
-			if _, err := p.Fetch(ctx, run); err != nil {
+			s, err := p.Fetch(ctx, run)
+			if err != nil {
 				return site, nil, err
 			}
-			from = FromUpstream
+			if s.Stuck != nil {
+				p.Log.WarnContext(ctx, "target not brought forward", slog.Any("err", s.Stuck))
+			}
 		}
-		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)), from)
+		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)))
 		if err != nil {
 			return site, nil, err
 		}

@@ -24,18 +24,10 @@ type Own struct {
 	Branch string // its short name
 }
 
-// From is where a clone starts.
-type From string
-
-const (
-	FromHead     From = "head"     // what the workspace has checked out
-	FromUpstream From = "upstream" // what that follows, as it was last fetched; without one, head
-)
-
-// Open makes the run's clone in a folder that does not exist yet.
+// Open makes the run's clone in a folder that does not exist yet. It starts from the target, or from what that follows if that is ahead.
 //
 // If we die in it, there may be a folder that is not complete: [Clone.Prune] takes it away.
-func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From) (w Own, err error) {
+func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string) (w Own, err error) {
 	w = Own{Run: run, Dir: dir}
 	t, err := c.looking(ctx)
 	if err == nil {
@@ -43,7 +35,10 @@ func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, from From)
 	}
 	start := ""
 	if err == nil {
-		start, err = t.start(ctx, from)
+		var a aim
+		if a, err = c.aim(ctx, t.git); err == nil {
+			start, err = t.latest(ctx, a)
+		}
 	}
 	if err == nil && start == "" {
 		start, err = c.begin(ctx, t)
@@ -117,37 +112,20 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	return err
 }
 
-// bases are what work is measured against: what the workspace has checked out, and what that follows.
+// bases are what work is measured against: the target, and what that follows.
 func (t *turn) bases(ctx context.Context) (bases []string, err error) {
-	head, born, err := t.revision(ctx, "HEAD^{commit}")
+	a, err := t.clone.aim(ctx, t.git)
 	if err != nil {
 		return nil, err
 	}
-	if !born {
-		head, born, err = t.revision(ctx, beginning)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if born {
-		bases = append(bases, head)
-	}
-	upstream, there, err := t.upstream(ctx)
-	if err == nil && there {
+	upstream, there, err := t.upstream(ctx, a)
+	if there {
 		bases = append(bases, upstream)
 	}
-	return bases, err
-}
-
-func (t *turn) start(ctx context.Context, from From) (string, error) {
-	if from == FromUpstream {
-		commit, there, err := t.upstream(ctx)
-		if err != nil || there {
-			return commit, err
-		}
+	if a.tip != "" {
+		bases = append(bases, a.tip)
 	}
-	commit, _, err := t.revision(ctx, "HEAD^{commit}")
-	return commit, err
+	return bases, err
 }
 
 // beginning is the commit on top of which sessions work, and work lands, while the workspace's branch has none.
@@ -187,19 +165,6 @@ func (g git) tip(ctx context.Context, ref string) (commit string, there bool, er
 		return "", false, err
 	}
 	return g.revision(ctx, beginning)
-}
-
-// upstream is the commit of what the workspace's branch follows.
-func (t *turn) upstream(ctx context.Context) (commit string, there bool, err error) {
-	ref, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil || !attached {
-		return "", false, err
-	}
-	name, err := t.run(ctx, "for-each-ref", "--format=%(upstream)", ref)
-	if err != nil || name == "" {
-		return "", false, err
-	}
-	return t.revision(ctx, name+"^{commit}")
 }
 
 // State is what a run has left that is not merged.

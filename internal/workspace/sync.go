@@ -18,6 +18,7 @@ type Synced struct {
 	Branch   string // the one checked out, by its short name
 	Upstream string // the ref it follows
 	Idle     string // why there was nothing to sync; empty: it was synced
+	Stuck    error  // why the target was not brought to what it follows
 }
 
 // ConflictError is an update that cannot be done without a person. The work tree is as
@@ -66,10 +67,23 @@ func (c Clone) Sync(ctx context.Context, run fleet.RunID) (Synced, error) {
 	return c.synced(ctx, run, "sync", "sync", (*turn).sync)
 }
 
-// Fetch brings the ref that follows the upstream up to date and leaves the work tree
-// alone: all that a worktree opened from the upstream needs.
+// Fetch brings the ref that the target follows up to date, which is all that a clone needs, and then the target where the clone
+// [Clone.Forwards]. What is in the way of that is no error of the fetch.
 func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (Synced, error) {
-	return c.synced(ctx, run, "fetch", "fetch into", (*turn).fetch)
+	return c.synced(ctx, run, "fetch", "fetch into", func(t *turn, ctx context.Context) (Synced, error) {
+		a, err := c.aim(ctx, t.git)
+		if err != nil {
+			return Synced{}, err
+		}
+		s, err := t.fetch(ctx, a.ref)
+		if err != nil || s.Idle != "" || !c.Forwards {
+			return s, err
+		}
+		if s.Stuck = t.forward(ctx, run); errors.Is(s.Stuck, errLeft) {
+			return s, s.Stuck
+		}
+		return s, nil
+	})
 }
 
 // synced is what was done in a turn. Without a repository there is nothing to do.
@@ -94,7 +108,11 @@ func (t *turn) sync(ctx context.Context) (Synced, error) {
 	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
 		return Synced{}, err
 	}
-	s, err := t.fetch(ctx)
+	ref, _, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return Synced{}, err
+	}
+	s, err := t.fetch(ctx, ref)
 	if err != nil || s.Idle != "" {
 		return s, err
 	}
@@ -156,11 +174,10 @@ func (t *turn) untracked(ctx context.Context, s Synced, from, onto string) error
 		"move them out of "+fleet.ShellWord(t.top))
 }
 
-// fetch finds what the branch follows and brings the ref of that up to date.
-func (t *turn) fetch(ctx context.Context) (s Synced, err error) {
-	ref, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil || !attached {
-		return Synced{Idle: "HEAD is detached"}, err
+// fetch finds what a branch follows and brings the ref of that up to date.
+func (t *turn) fetch(ctx context.Context, ref string) (s Synced, err error) {
+	if ref == "" {
+		return Synced{Idle: "HEAD is detached"}, nil
 	}
 	s.Branch = strings.TrimPrefix(ref, heads)
 	remote, followed, err := t.asks(ctx, "config", "--get", "branch."+s.Branch+".remote")

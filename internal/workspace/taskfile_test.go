@@ -22,7 +22,7 @@ func TestCopyIn(t *testing.T) {
 	_, g := pair(t)
 	p := g.places(resolved(t.TempDir()))
 	dir := filepath.Join(p.Root, string(own))
-	must.Get(p.Open(t.Context(), own, dir, FromHead))(t)
+	must.Get(p.Open(t.Context(), own, dir))(t)
 	must.Do(t, errors.Join(os.Mkdir(filepath.Join(g.dir, "tasks"), 0o700), os.Mkdir(filepath.Join(g.dir, "more"), 0o700)))
 	g.write("tasks/a [1].md", "todo\n")
 	got := must.Get(p.Own(t.Context(), own, filepath.Join(g.dir, "tasks/a [1].md")))(t)
