@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/testkit/must"
 )
 
 // BenchmarkReview measures the list of the work that waits on so many branches, each of two
@@ -19,7 +22,7 @@ func BenchmarkReview(b *testing.B) {
 		10_000: `git for-each-ref --no-merged=main refs/heads/stint`,
 	} {
 		f := newBench(b, "true")
-		f.fillBranches(b, n)
+		f.fillBranches(b, n, 0)
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			measure(b,
 				func() time.Duration { return f.stint(b, 0, "review") },
@@ -29,8 +32,31 @@ func BenchmarkReview(b *testing.B) {
 	}
 }
 
-// fillBranches makes a target of 300 commits, and branches that left it at one of them.
-func (f bench) fillBranches(b *testing.B, n int) {
+// BenchmarkWaiting measures a fire that only says what it would do where so many branches wait, beside one where a hundred do: all of
+// them were looked at before.
+func BenchmarkWaiting(b *testing.B) {
+	waiting := func(n int) bench {
+		f := newBench(b, "true")
+		text := must.Get(os.ReadFile(filepath.Join(f.dir, "stint.toml")))(b)
+		f.write(b, "stint.toml", string(text)+"workspace = \"clone\"\nself_directed = true\n[review]\nlimit = 0\nmax_age = \"0s\"\n")
+		f.fillBranches(b, n, 100)
+		return f
+	}
+	few := waiting(100)
+	for _, n := range []int{100, 10_000} {
+		many := waiting(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			measure(b,
+				func() time.Duration { return many.stint(b, 0, "fanout", "--dry-run") },
+				func() time.Duration { return few.stint(b, 0, "fanout", "--dry-run") },
+			).report(b)
+		})
+	}
+}
+
+// fillBranches makes a target of 300 commits to a hundred files, and branches that left it at one of them, and change one of a hundred
+// files: of those if first is 0.
+func (f bench) fillBranches(b *testing.B, n, first int) {
 	b.Helper()
 	var s strings.Builder
 	body := strings.Repeat("a line of the file\n", 200)
@@ -50,8 +76,8 @@ func (f bench) fillBranches(b *testing.B, n int) {
 	}
 	for i := range n {
 		ref := "stint/bench/" + string(fleet.NewRunID(time.Unix(1_700_000_000, 0), uint32(i)))
-		first := commit(ref, 100+i%200, i%100, fmt.Sprintf("%sbranch %d\n", body, i))
-		commit(ref, first, i%100, fmt.Sprintf("%sbranch %d\nmore\n", body, i))
+		one := commit(ref, 100+i%200, first+i%100, fmt.Sprintf("%sbranch %d\n", body, i))
+		commit(ref, one, first+i%100, fmt.Sprintf("%sbranch %d\nmore\n", body, i))
 	}
 	f.write(b, "import", s.String())
 	for _, script := range []string{"git fast-import --quiet <import", "git symbolic-ref HEAD refs/heads/main", "git pack-refs --all"} {

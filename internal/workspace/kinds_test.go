@@ -148,7 +148,7 @@ func TestKinds(t *testing.T) {
 			p := ws.places(filepath.Join(top, "clones"))
 			must.Do(t, os.Mkdir(p.Root, 0o700))
 			dir := filepath.Join(p.Root, string(own))
-			w := must.Get(p.Open(t.Context(), own, dir, FromHead))(t)
+			w := must.Get(p.Open(t.Context(), own, dir))(t)
 			if got := shell(t, dir, "git status --porcelain"); got != "" {
 				t.Errorf("a new clone has changes: %s", got)
 			}

@@ -85,6 +85,24 @@ func (p *pending) recall(ctx context.Context, path string) (m memory, err error)
 	return m, nil
 }
 
+// waiting are the tips of branches with work that the target does not have, as far as that is remembered.
+func (c Clone) waiting(ctx context.Context, g git) (tips map[string]bool, err error) {
+	a, err := c.aim(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	p := pending{git: g}
+	if p.target, err = g.latest(ctx, a); err != nil {
+		return nil, err
+	}
+	m, err := p.recall(ctx, c.memory())
+	tips = make(map[string]bool, len(m.Branches))
+	for _, b := range m.Branches {
+		tips[b.Tip] = b.Landing == review.Waiting && len(b.Commits) > 0
+	}
+	return tips, err
+}
+
 // keep replaces the file. Where that cannot be written, the next look finds out the same again.
 //
 // If we die in it, the old file is there, and perhaps a temporary one beside it.

@@ -139,6 +139,12 @@ func TestPendingAsksOnce(t *testing.T) {
 	if read > 0 {
 		t.Errorf("git read %d lines about what is known", read)
 	}
+	if _, err := c.Prune(t.Context(), Limits{}, func(run fleet.RunID) bool { t.Errorf("asked for %s, which waits", run); return true }); err != nil {
+		t.Error(err)
+	}
+	if begun, _ := since(); begun["cherry"]+begun["rev-list"] > 0 {
+		t.Errorf("to find what may go, git was asked for %v", begun)
+	}
 	g.record("step", "h", "h\n")
 	since()
 	if begun, read = look(); read < many/3 || read > 2*many {

@@ -53,12 +53,17 @@ func (c Clone) Prune(ctx context.Context, limits Limits, over func(fleet.RunID) 
 	if err != nil {
 		return nil, err
 	}
+	waits, err := c.waiting(ctx, t.asItIs())
+	if err != nil {
+		return nil, err
+	}
 	errs, kept := []error{c.unstackLeft(ctx), dropTemporary(c.Root, limits.Now)}, 0
 	for _, run := range slices.Backward(slices.Sorted(maps.Keys(found))) { // by id, the youngest first
-		if !over(run) {
+		r := found[run]
+		if waits[r.tip] && r == (remains{branch: r.branch, tip: r.tip}) || !over(run) { // first what costs nothing
 			continue
 		}
-		p, err := t.prune(ctx, run, found[run], limits, &kept)
+		p, err := t.prune(ctx, run, r, limits, &kept)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("prune what run %s left: %w", run, err))
 		} else if p.Reason != "" {
@@ -83,6 +88,7 @@ func dropTemporary(root string, now time.Time) (err error) {
 type remains struct {
 	dir    string // of its clone; empty: there is none
 	branch string // empty: none
+	tip    string // of the branch
 	pinned bool
 	wip    string // what was uncommitted; empty: nothing
 	left   time.Time
@@ -96,7 +102,7 @@ func (t *turn) find(ctx context.Context) (map[fleet.RunID]remains, error) {
 	}
 	found := map[fleet.RunID]remains{}
 	for run, branch := range branches {
-		found[run] = remains{branch: branch.name}
+		found[run] = remains{branch: branch.name, tip: branch.tip}
 	}
 	refs, err := t.run(ctx, "for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", "refs/stint/keep", "refs/stint/wip")
 	if err != nil {
