@@ -10,6 +10,8 @@ const (
 	FateMerged FateKind = "merged"
 	// FateChanged is work that is in the target with changes, or in part.
 	FateChanged FateKind = "changed"
+	// FateUnreviewed is work that is in the target, and was to be reviewed: neither stint landed it, nor was it published.
+	FateUnreviewed FateKind = "unreviewed"
 	// FateRejected is work that nobody wants.
 	FateRejected FateKind = "rejected"
 	// FateReverted is work that was in the target, which took it back.
@@ -19,6 +21,9 @@ const (
 	// FateTouched is work in the target of which others soon wrote lines anew.
 	FateTouched FateKind = "touched"
 )
+
+// Landed reports whether the target has the work.
+func (k FateKind) Landed() bool { return k == FateMerged || k == FateChanged || k == FateUnreviewed }
 
 // Fate is one thing that became of a run's work.
 type Fate struct {

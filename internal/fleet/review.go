@@ -32,6 +32,11 @@ type Review struct {
 	Check     ReviewCheck
 }
 
+// Passed reports whether the work went the way of review: stint landed it, or it was published for review elsewhere.
+func (r Review) Passed() bool {
+	return r.Decision == DecisionLanded || r.Decision == DecisionPublished
+}
+
 // ReviewCheck is the result of trying a run's work on the target.
 type ReviewCheck struct {
 	Tip    string // of the branch; empty: it was never tried

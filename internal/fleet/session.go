@@ -101,15 +101,26 @@ type Work struct {
 	Commits   int      // that it made
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
 	Branch    string   // that holds the last of these; empty: none does
+	Pushed    bool     // from a clone of its own: what the workspace has checked out, or follows, has all of them already
 	Aside     []string // other branches, in a clone of its own, with commits that this one lacks
 
 	Known      bool // what is left of all that they changed, by the fields below
 	Standing   int  // commits, of which Revisions are the last
 	Files      int
 	Tests      int // of the files
-	Insertions int // lines
+	Insertions int // lines that the session wrote itself
 	Deletions  int
 	Cut        bool // there are more files and lines than were counted
+	Derived
+}
+
+// Derived is what of a session's work the session did not write itself, and why nothing may be left of it.
+type Derived struct {
+	Generated int    // files that a program writes
+	Copies    int    // commits that change the same as an earlier one of others
+	CopyOf    string // the original of the last
+	Renamed   bool   // all that is left is that files have other names
+	TakenBack bool   // nothing is left, as commits take back what others changed
 }
 
 // End is how an agent's process ended.

@@ -100,6 +100,27 @@ func withoutTerms(parts map[string]float64) map[string]float64 {
 	return parts
 }
 
+// worthLess says why a change is worth less than its commits look like.
+func (c Changes) worthLess() (why string) {
+	switch original := line(c.CopyOf[:min(len(c.CopyOf), 7)]); {
+	case c.TakenBack:
+		return ": its revert follows"
+	case c.Copies == 1 && c.Commits == 1:
+		why = ", a copy of " + original
+	case c.Copies == 1:
+		why = ", one a copy of " + original
+	case c.Copies > 1:
+		why = fmt.Sprintf(", %d of them copies, the last of %s", c.Copies, original)
+	}
+	if c.Renamed {
+		why += ", only renamed"
+	}
+	if c.Generated > 0 {
+		why += ", " + plain.Plural(c.Generated, "generated file")
+	}
+	return why
+}
+
 // found says what there is to see of the work.
 func found(e Evidence) string {
 	reason := plain.Plural(e.Commits, "commit")
@@ -118,6 +139,9 @@ func found(e Evidence) string {
 		if e.Changes.Cut {
 			reason += " or more"
 		}
+	}
+	if e.Changes != nil {
+		reason += e.Changes.worthLess()
 	}
 	if c := e.Check; c != nil && c.Fault == "" && c.Failure == "" {
 		reason += ", the check passes"

@@ -262,6 +262,37 @@ func TestJudgeByEvidence(t *testing.T) {
 			map[string]float64{"grade_work": 0.5, "grade_size": 0.08},
 		},
 		{"empty commits", Evidence{Commits: 2, Changes: &Changes{Commits: 2}}, fleet.Noop, nil, "2 commits without a change that is left", nil},
+		{"taken back", Evidence{Commits: 2, Changes: &Changes{Commits: 2, Derived: fleet.Derived{TakenBack: true}}}, fleet.Noop, nil, "2 commits without a change that is left: its revert follows", nil},
+		{
+			"a copy",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 9, Derived: fleet.Derived{Copies: 1, CopyOf: "1a2b3c4d5e"}}},
+			fleet.Productive, value(0.5), "1 commit in 9 files, a copy of 1a2b3c4",
+			map[string]float64{"grade_work": 0.5},
+		},
+		{
+			"a copy, and work of its own",
+			Evidence{Commits: 2, Changes: &Changes{Commits: 2, Files: 2, Tests: 1, Insertions: 20, Derived: fleet.Derived{Copies: 1, CopyOf: "1a2b3c4d5e"}}},
+			fleet.Productive, value(0.62), "2 commits in 2 files, one a copy of 1a2b3c4",
+			map[string]float64{"grade_work": 0.5, "grade_size": 0.04, "grade_tests": 0.08},
+		},
+		{
+			"copies",
+			Evidence{Commits: 3, Changes: &Changes{Commits: 3, Files: 2, Derived: fleet.Derived{Copies: 2, CopyOf: "1a2b3c4d5e"}}},
+			fleet.Productive, value(0.5), "3 commits in 2 files, 2 of them copies, the last of 1a2b3c4",
+			map[string]float64{"grade_work": 0.5},
+		},
+		{
+			"renamed",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 2, Derived: fleet.Derived{Renamed: true}}},
+			fleet.Productive, value(0.5), "1 commit in 2 files, only renamed",
+			map[string]float64{"grade_work": 0.5},
+		},
+		{
+			"generated",
+			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 1, Derived: fleet.Derived{Generated: 1}}},
+			fleet.Productive, value(0.5), "1 commit in 1 file, 1 generated file",
+			map[string]float64{"grade_work": 0.5},
+		},
 		{"reset away", Evidence{Commits: 2, Changes: &Changes{}}, fleet.Noop, nil, "2 commits, of which none is left", nil},
 		{
 			"success is no evidence",

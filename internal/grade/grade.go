@@ -41,10 +41,11 @@ type Changes struct {
 	Commits    int    // that stand
 	Branch     string // that holds the last of them; empty: none does
 	Files      int
-	Tests      int // of the files
-	Insertions int
+	Tests      int // of the files, those with lines of its own
+	Insertions int // of its own, see [fleet.Derived]
 	Deletions  int
 	Cut        bool // there are more files and lines than were counted
+	fleet.Derived
 }
 
 // Transcript is what an agent's own output says of its session.

@@ -41,8 +41,8 @@ const (
 func Terms() []Term {
 	return []Term{
 		{"work", unseenGrade, CommitGrade, "0.5: a change is left; 0.3: only the agent's word for one"},
-		{"size", 0, sizeWeight, "by the lines changed, of which 40 or more are all"},
-		{"tests", testsWeight, testsWeight, "a file changed is a test, by its name"},
+		{"size", 0, sizeWeight, "by the lines that it wrote, of which 40 or more are all"},
+		{"tests", testsWeight, testsWeight, "it wrote lines of a test, by the file's name"},
 		{"check", -failWeight, passWeight, "the category's check passes (+0.1) or fails (-0.2)"},
 		{"claim", -claimWeight, claimWeight, "the agent's own grade: 0 is -0.1, 1 is +0.1"},
 		{"success", -flagWeight, flagWeight, "the agent's own flag, where it gave no grade"},

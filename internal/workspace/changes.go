@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,7 +132,7 @@ func lastOf(path string, most int64) (string, error) {
 	return string(text), err
 }
 
-// step is a commit and what it is compared with; an empty from is its first parent.
+// step is a commit and what it is compared with; an empty from is that of a repository's first commit.
 type step struct {
 	from, to string
 	merge    bool
@@ -149,18 +150,20 @@ func stepsOf(run fleet.RunID, entries []entry, commits map[string]commit) (steps
 		anew string // the commit that a rebase made of it
 	}
 	var made []making
-	known := map[string]bool{}
+	known, last := map[string]bool{}, "" // where the entry before went
 	find := func(id string) int { return slices.IndexFunc(steps, func(s step) bool { return s.to == id }) }
 	for _, e := range entries {
 		c, there := commits[e.id]
 		before, found := commits[e.old]
 		onTop := slices.Contains(c.parents, e.old) || len(c.parents) == 0 && !found
 		inPlace := !onTop && found && slices.Equal(before.parents, c.parents)
+		root := last
+		last = e.id
 		if known[e.id] || !there || e.moved() || e.old == e.id || !onTop && !inPlace {
 			continue
 		}
 		known[e.id] = true
-		owner, s := e.run, step{to: e.id, merge: len(c.parents) > 1, from: c.before()}
+		owner, s := e.run, step{to: e.id, merge: len(c.parents) > 1, from: c.before(root)}
 		if e.copied() {
 			i := slices.IndexFunc(made, func(m making) bool { return m.author == c.author && m.subject == c.subject && m.anew == "" })
 			if i >= 0 {
@@ -213,7 +216,7 @@ func (c Clone) shared(ctx context.Context, run fleet.RunID) (w fleet.Work, err e
 	steps = slices.DeleteFunc(steps, func(s step) bool {
 		return slices.ContainsFunc(steps, func(later step) bool { return later.replaces == s.to })
 	})
-	w, err = t.evidence(ctx, steps)
+	w, err = t.evidence(ctx, steps, upTo("HEAD", "--branches", "--remotes", notAfter(commits, steps)))
 	if err == nil && len(steps) > 0 {
 		w.Branch, err = t.branchWith(ctx, steps[len(steps)-1].to)
 	}
@@ -249,26 +252,40 @@ func (g git) named(ctx context.Context, run fleet.RunID, entries []entry) (map[s
 }
 
 // evidence is what is left of what commits changed: those that take each other back leave nothing, and neither blank space nor modes
-// are a change.
-func (g git) evidence(ctx context.Context, steps []step) (w fleet.Work, err error) {
-	all := net{}
-	for _, s := range joined(steps) {
-		cut, err := g.addNet(ctx, all, s)
-		if err != nil {
-			return w, fmt.Errorf("see what commit %s changed: %w", s.to, err)
-		}
-		w.Cut = w.Cut || cut
-	}
-	all.count(&w)
+// are a change. Lines of copies do not count; others are the arguments for a list of commits that may be their originals.
+func (g git) evidence(ctx context.Context, steps []step, others []string) (w fleet.Work, err error) {
 	for _, s := range steps[max(0, len(steps)-fleet.MostCommits):] {
 		w.Revisions = append(w.Revisions, s.to)
 	}
 	w.Known, w.Commits, w.Standing = true, len(steps), len(steps)
+	shown, cut, err := g.patches(ctx, steps)
+	if err != nil {
+		return w, fmt.Errorf("see what commits changed: %w", err)
+	}
+	made, again := parsePatches(shown), parsePatches(shown)
+	earlier, err := g.earlier(ctx, shown, made, others)
+	if err != nil {
+		return w, fmt.Errorf("see which commits are copies: %w", err)
+	}
+	all, copied, some := net{}, net{}, false
+	for _, s := range steps {
+		n := made[s.to]
+		if s.merge {
+			if n, err = g.resolved(ctx, s.to); err != nil {
+				return w, fmt.Errorf("see what merge %s changed: %w", s.to, err)
+			}
+		}
+		some = some || slices.ContainsFunc(slices.Collect(maps.Values(n)), (*delta).left)
+		all.add(n)
+		if original := earlier.originals[s.to]; original != "" {
+			copied.add(again[s.to])
+			w.Copies, w.CopyOf = w.Copies+1, original
+		}
+	}
+	all.count(&w, copied, earlier.generated)
+	w.Cut, w.TakenBack = cut, some && w.Files == 0
 	return w, nil
 }
-
-// emptyTree is what git calls a tree without files.
-const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
 // date is a time as git writes it.
 func date(seconds string) time.Time {

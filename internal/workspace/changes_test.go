@@ -23,7 +23,7 @@ import (
 func (g gitter) leaves(want left) {
 	g.t.Helper()
 	c := must.Get(g.clone().shared(g.t.Context(), own))(g.t)
-	got := left{files: c.Files, tests: c.Tests, inserted: c.Insertions, deleted: c.Deletions}
+	got := left{files: c.Files, tests: c.Tests, inserted: c.Insertions, deleted: c.Deletions, notes: notes(c)}
 	for _, id := range c.Revisions {
 		got.commits = append(got.commits, g.git("log", "-1", "--format=%s", id))
 	}
@@ -37,6 +37,27 @@ type left struct {
 	commits                         []string
 	branch                          string
 	files, tests, inserted, deleted int
+	notes                           string
+}
+
+// notes say why work is less than its commits look like.
+func notes(w fleet.Work) string {
+	var all []string
+	for _, n := range []struct {
+		applies bool
+		note    string
+	}{
+		{w.Copies > 0 && isID(w.CopyOf), fmt.Sprint(w.Copies, " copied")},
+		{w.Generated > 0, fmt.Sprint(w.Generated, " generated")},
+		{w.Renamed, "renamed"},
+		{w.TakenBack, "taken back"},
+		{w.Pushed, "pushed"},
+	} {
+		if n.applies {
+			all = append(all, n.note)
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func TestChanges(t *testing.T) {
@@ -76,7 +97,7 @@ func TestChanges(t *testing.T) {
 			o.git("checkout", "-q", "main")
 			o.add("e", "e\n")
 			w.git("cherry-pick", "main..s")
-		}, left{commits: []string{"c", "d"}, files: 2, inserted: 2}},
+		}, left{commits: []string{"c", "d"}, files: 2, notes: "2 copied"}},
 		"beside a neighbour's": {func(w, o gitter) {
 			w.hookNeighbour(o, "theirs")
 			w.add("c", "c\n")
@@ -129,7 +150,7 @@ func TestChanges(t *testing.T) {
 			w.git("reset", "-q", "--soft", "HEAD~3")
 			w.commit("all")
 		}, left{commits: []string{"all"}, files: 3, inserted: 3}},
-		"reverted": {func(w, _ gitter) { w.add("a", "x\n"); w.git("revert", "--no-edit", "HEAD") }, left{commits: []string{"a", `Revert "a"`}}},
+		"reverted": {func(w, _ gitter) { w.add("a", "x\n"); w.git("revert", "--no-edit", "HEAD") }, left{commits: []string{"a", `Revert "a"`}, notes: "taken back"}},
 		"reverted after a neighbour's": {func(w, o gitter) {
 			o.add("a", "1\n2\n3\n4\n5\n6\n7\n8\n")
 			o.apart()
@@ -139,7 +160,7 @@ func TestChanges(t *testing.T) {
 			o.as(neighbour).add("a", "one\n2\n3\n4\n5\n6\n7\neight\n")
 			o.apart()
 			w.git("revert", "--no-edit", mine)
-		}, left{commits: []string{"a", `Revert "a"`}}},
+		}, left{commits: []string{"a", `Revert "a"`}, notes: "taken back"}},
 		"half taken back after a neighbour's": {func(w, o gitter) {
 			w.add("c", "1\n2\n3\n")
 			o.apart()
@@ -154,7 +175,7 @@ func TestChanges(t *testing.T) {
 			o.apart()
 			w.git("rm", "-q", "bin")
 			w.commit("away")
-		}, left{commits: []string{"bin", "away"}}},
+		}, left{commits: []string{"bin", "away"}, notes: "taken back"}},
 		"blank space": {func(w, _ gitter) { w.add("a", "\ta \n\n\n"); w.add("b", "  b") }, left{commits: []string{"a", "b"}}},
 		"a mode":      {func(w, _ gitter) { w.git("update-index", "--chmod=+x", "a"); w.commit("x") }, left{commits: []string{"x"}}},
 		"a test":      {func(w, _ gitter) { w.add("a_test.go", "x\n"); w.add("latest.go", "x\n") }, left{commits: []string{"a_test.go", "latest.go"}, files: 2, tests: 1, inserted: 2}},
@@ -194,6 +215,86 @@ func TestChanges(t *testing.T) {
 			w.write("a", "both\n")
 			w.git("commit", "-qam", "solve")
 		}, left{commits: []string{"solve"}, files: 1}},
+		"an old commit again": {func(w, o gitter) {
+			o.git("config", "diff.noprefix", "true")
+			o.write("more", "x\n")
+			o.git("add", "more")
+			o.add("c", "1\n2\n")
+			o.git("rm", "-q", "c", "more")
+			o.commit("away")
+			w.add("d", "d\n")
+			w.git("-c", "alias.later=!GIT_COMMITTER_DATE=2035-01-01T00:00:00Z git cherry-pick HEAD~2", "later")
+		}, left{commits: []string{"d", "c"}, files: 3, inserted: 1, notes: "1 copied"}},
+		"a part of an old commit": {func(w, o gitter) {
+			o.write("more", "x\n")
+			o.git("add", "more")
+			o.add("c", "1\n2\n")
+			o.git("rm", "-q", "c", "more")
+			o.commit("away")
+			w.add("c", "1\n2\n")
+		}, left{commits: []string{"c"}, files: 1, inserted: 2}},
+		"a copy, changed": {func(w, o gitter) {
+			o.git("checkout", "-q", "-b", "s")
+			o.add("c", "1\n2\n3\n")
+			o.git("checkout", "-q", "main")
+			o.add("e", "e\n")
+			w.git("cherry-pick", "s")
+			w.add("c", "1\n2\nthree\n")
+		}, left{commits: []string{"c", "c"}, files: 1, inserted: 1, notes: "1 copied"}},
+		"a copy, reverted": {func(w, o gitter) {
+			o.git("checkout", "-q", "-b", "s")
+			o.add("c", "1\n2\n3\n")
+			o.git("checkout", "-q", "main")
+			o.add("e", "e\n")
+			w.git("cherry-pick", "s")
+			w.git("revert", "--no-edit", "HEAD")
+		}, left{commits: []string{"c", `Revert "c"`}, notes: "1 copied, taken back"}},
+		"copied by a person": {func(w, o gitter) {
+			w.add("c", "c\n")
+			o.git("checkout", "-q", "-b", "s", "HEAD~1")
+			o.git("-c", "alias.later=!GIT_COMMITTER_DATE=2035-01-01T00:00:00Z git cherry-pick main", "later")
+			o.git("checkout", "-q", "main")
+		}, left{commits: []string{"c"}, files: 1, inserted: 1}},
+		"renamed": {func(w, _ gitter) {
+			w.add("c", "1\n2\n")
+			w.git("mv", "c", "c_test")
+			w.commit("mv")
+		}, left{commits: []string{"c", "mv"}, files: 1, tests: 1, inserted: 2}},
+		"another's, renamed": {func(w, o gitter) {
+			o.add("c", "1\n2\n3\n")
+			o.apart()
+			w.git("mv", "c", "c_test")
+			w.commit("mv")
+		}, left{commits: []string{"mv"}, files: 2, notes: "renamed"}},
+		"removed, and there again by another name": {func(w, o gitter) {
+			o.add("c", "1\n2\n3\n")
+			o.apart()
+			w.git("rm", "-q", "c")
+			w.commit("rm")
+			w.add("tests/d", "1\n2\n3\n4\n")
+		}, left{commits: []string{"rm", "tests/d"}, files: 2, tests: 1, inserted: 1}},
+		"a binary test":    {func(w, _ gitter) { w.add("bin_test", "\x00\x01") }, left{commits: []string{"bin_test"}, files: 1}},
+		"lines off a test": {func(w, o gitter) { o.add("a_test", "1\n2\n"); o.apart(); w.add("a_test", "1\n") }, left{commits: []string{"a_test"}, files: 1, deleted: 1}},
+		"a generated test": {func(w, _ gitter) { w.add("a_test.go", "// Code generated by x; DO NOT EDIT.\nx\n") }, left{commits: []string{"a_test.go"}, files: 1, notes: "1 generated"}},
+		"a generated test, made later": {func(w, _ gitter) {
+			w.add("c", "c\n")
+			w.write("a_test.go", "// Code generated by x; DO NOT EDIT.\nx\n")
+			w.git("add", "a_test.go")
+			w.git("-c", "alias.later=!GIT_COMMITTER_DATE=2035-01-01T00:00:00Z git commit -q -m x", "later")
+		}, left{commits: []string{"c", "x"}, files: 2, inserted: 1, notes: "1 generated"}},
+		"one of a generator": {func(w, o gitter) {
+			o.add("a_test.py", "# @generated\n"+strings.Repeat("#\n", 20))
+			o.apart()
+			w.add("a_test.py", "# @generated\n"+strings.Repeat("#\n", 20)+"more\n")
+		}, left{commits: []string{"a_test.py"}, files: 1, notes: "1 generated"}},
+		"an orphan": {func(w, _ gitter) {
+			w.git("checkout", "-q", "--orphan", "o")
+			w.commit("all anew")
+		}, left{commits: []string{"all anew"}, branch: "o"}},
+		"an orphan with a change": {func(w, _ gitter) {
+			w.git("checkout", "-q", "--orphan", "o")
+			w.add("c", "c\n")
+		}, left{commits: []string{"c"}, branch: "o", files: 1, inserted: 1}},
 		"detached": {func(w, _ gitter) { w.git("checkout", "-q", "--detach"); w.add("c", "c\n") }, left{commits: []string{"c"}, files: 1, inserted: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -257,6 +358,129 @@ func TestWork(t *testing.T) {
 	again := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
 	if again.Commits != 2 {
 		t.Errorf("asked again: %d commits", again.Commits)
+	}
+}
+
+// TestWorkOfACopy has sessions in clones of their own commit what is there already, in each place where they can read it.
+func TestWorkOfACopy(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		before func(origin, clone gitter)
+		do     func(tree gitter)
+		want   left
+	}{
+		"another run's": {
+			func(_, o gitter) {
+				o.git("checkout", "-q", "-b", "stint/bob/0other")
+				o.add("c_test", "c\n")
+				o.git("checkout", "-q", "main")
+			},
+			func(w gitter) {
+				w.git("fetch", "-q", w.state, "stint/bob/0other")
+				w.git("cherry-pick", "FETCH_HEAD")
+				w.add("d", "d\n")
+			},
+			left{commits: []string{"c_test", "d"}, files: 2, inserted: 1, notes: "1 copied"},
+		},
+		"a person's": {
+			func(_, o gitter) {
+				o.git("checkout", "-q", "-b", "feature")
+				o.add("c", "c\n")
+				o.git("checkout", "-q", "main")
+			},
+			func(w gitter) { w.add("c", "c\n") },
+			left{commits: []string{"c"}, files: 1, notes: "1 copied"},
+		},
+		"a colleague's": {
+			func(o, c gitter) {
+				o.git("checkout", "-q", "-b", "feature")
+				o.add("c", "c\n")
+				o.git("checkout", "-q", "main")
+				c.git("fetch", "-q")
+			},
+			func(w gitter) { w.add("e", "e\n"); w.git("cherry-pick", "origin/feature") },
+			left{commits: []string{"e", "c"}, files: 2, inserted: 1, notes: "1 copied"},
+		},
+		"an old one, with dates of long ago": {
+			func(_, o gitter) {
+				o.add("c", "a\nb\nc\nd\ne\n")
+				o.add("c", "a\nb\nC\nd\ne\n")
+				o.git("rm", "-q", "c")
+				o.commit("rm")
+			},
+			func(w gitter) {
+				old := "GIT_COMMITTER_DATE=2001-01-01T00:00:00Z git cherry-pick HEAD~3 HEAD~2"
+				w.git("-c", "alias.old=!"+old, "old")
+			},
+			left{commits: []string{"c", "c"}, files: 1, notes: "2 copied"},
+		},
+		"a commit of its own, pushed and rebased, with one of the operator's": {
+			func(o, _ gitter) { o.add("theirs", "x\n") },
+			func(w gitter) {
+				w.add("c", "c\n")
+				w.git("push", "-q", "origin", "HEAD:side")
+				w.git("pull", "-q", "--rebase", "origin", "main")
+				w.at(w.state).git("fetch", "-q")
+			},
+			left{commits: []string{"later", "c"}, files: 2, inserted: 1, notes: "1 copied"},
+		},
+		"pushed to what the workspace follows": {
+			func(o, _ gitter) { o.git("config", "receive.denyCurrentBranch", "ignore") },
+			func(w gitter) { w.add("c", "c\n"); w.git("push", "-q", "origin", "HEAD:main") },
+			left{commits: []string{"c"}, files: 1, inserted: 1, notes: "pushed"},
+		},
+		"a history that is not all here": {
+			func(_, o gitter) {
+				o.add("c", "c\n")
+				o.git("rm", "-q", "c")
+				o.commit("rm")
+				id := o.git("rev-parse", "HEAD~1:c")
+				must.Do(o.t, os.Remove(filepath.Join(o.dir, ".git", "objects", id[:2], id[2:])))
+			},
+			func(w gitter) { w.add("c", "d\n") },
+			left{commits: []string{"c"}, files: 1, inserted: 1},
+		},
+		"an orphan": {
+			func(_, _ gitter) {},
+			func(w gitter) { w.git("checkout", "-q", "--orphan", "o"); w.commit("all") },
+			left{commits: []string{"all"}},
+		},
+		"reverted": {
+			func(_, _ gitter) {},
+			func(w gitter) { w.add("c", "c\n"); w.git("revert", "--no-edit", "HEAD") },
+			left{commits: []string{"c", `Revert "c"`}, notes: "taken back"},
+		},
+		"two in one second, one without an environment": {
+			func(_, o gitter) { o.git("config", "user.name", "n"); o.git("config", "user.email", "n@example.org") },
+			func(w gitter) {
+				w.git("-c", "alias.now=!GIT_COMMITTER_DATE=2030-01-01T00:00:00Z git commit -q --allow-empty -m", "now", "one")
+				w.git("-c", "alias.now=!GIT_COMMITTER_DATE=2030-01-01T00:00:00Z git commit -q --allow-empty -m", "now", "two")
+				w.write("c", "c\n")
+				w.git("add", "c")
+				w.git("-c", `alias.bare=!env -i PATH="$PATH" git commit -q -m`, "bare", "three")
+			},
+			left{commits: []string{"one", "two", "three"}, files: 1, inserted: 1},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			origin, clone := pair(t)
+			origin.t, clone.t = t, t
+			test.before(origin, clone)
+			clone.add("later", "x\n") // a copy has another parent, and so another id
+			p := clone.places(resolved(t.TempDir()))
+			site, _, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
+			must.Do(t, err)
+			tree := clone.at(site.Dir)
+			tree.state = clone.dir
+			test.do(tree)
+			w := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
+			got := left{files: w.Files, tests: w.Tests, inserted: w.Insertions, deleted: w.Deletions, notes: notes(w)}
+			for _, id := range w.Revisions {
+				got.commits = append(got.commits, clone.git("log", "-1", "--format=%s", id))
+			}
+			must.Equal(t, "left", got, test.want, cmp.AllowUnexported(left{}))
+		})
 	}
 }
 

@@ -100,7 +100,7 @@ func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.B
 	if _, there, err := p.revision(ctx, base+"^{commit}"); err != nil || !there {
 		return f, false, err
 	}
-	work, _, err := p.between(ctx, base, b.Tip)
+	work, err := p.between(ctx, base, b.Tip)
 	if err != nil {
 		return f, false, err
 	}
@@ -118,7 +118,7 @@ func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.B
 		return f, false, nil
 	}
 	slices.Sort(files)
-	later, _, err := p.between(ctx, b.Tip, p.target, files...)
+	later, err := p.between(ctx, b.Tip, p.target, files...)
 	if err != nil {
 		return f, false, err
 	}

@@ -287,7 +287,9 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		w.Known = err == nil
 		return w, err
 	}
-	if exists(filepath.Join(dir, ".git", "FETCH_HEAD")) { // what it has of others is known to the workspace by now
+	own := filepath.Join(dir, ".git")
+	if exists(filepath.Join(own, "FETCH_HEAD")) || exists(filepath.Join(own, "logs", "refs", "remotes")) {
+		// It fetched or pushed: what it has of others, and they of it, is known to the workspace by now.
 		if _, err := c.Fetch(ctx, fleet.RunID(filepath.Base(dir))); err != nil {
 			return w, err
 		}
@@ -315,7 +317,8 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		return w, err
 	}
 	list, err := t.commits(ctx, append(slices.Concat(args, bases), "--")...)
-	if err == nil && len(list) == 0 { // the session has pushed what it made
+	pushed := err == nil && len(list) == 0 // the session has pushed what it made
+	if pushed {
 		list, err = t.commits(ctx, append(args, "--")...)
 	}
 	if err != nil {
@@ -323,10 +326,10 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 	}
 	var steps []step
 	for _, commit := range list {
-		steps = append(steps, step{from: commit.before(), to: commit.id, merge: len(commit.parents) > 1})
+		steps = append(steps, step{from: commit.before(start), to: commit.id, merge: len(commit.parents) > 1})
 	}
 	aside := w.Aside
-	w, err = t.evidence(ctx, steps)
-	w.Aside, w.Branch = aside, branch
+	w, err = t.evidence(ctx, steps, upTo(start, append(bases, keepRef(dir)+"^@", "--branches")...))
+	w.Aside, w.Branch, w.Pushed = aside, branch, pushed && len(list) > 0
 	return w, err
 }

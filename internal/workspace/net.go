@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"maps"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -54,22 +56,51 @@ func cancel(later, earlier map[string]int) {
 	}
 }
 
-// count adds up what is left.
-func (n net) count(w *fleet.Work) {
-	tests := testNames()
-	for file, d := range n {
-		inserted, marked := sum(d.inserted)
-		deleted, alsoMarked := sum(d.deleted)
-		if inserted+deleted == 0 && !marked && !alsoMarked {
+// left reports whether there is a change.
+func (d *delta) left() bool {
+	inserted, marked := sum(d.inserted)
+	deleted, alsoMarked := sum(d.deleted)
+	return inserted+deleted > 0 || marked || alsoMarked
+}
+
+// count adds up what is left. Lines count that the session wrote: not those of copies, of a file that has another name now, or of
+// files that a program writes. A test is a file with such a line.
+func (n net) count(w *fleet.Work, copied net, generated map[string]bool) {
+	tests, moved := testNames(), map[string]int{}
+	files := slices.DeleteFunc(slices.Sorted(maps.Keys(n)), func(file string) bool { return !n[file].left() })
+	for _, file := range files {
+		d := n[file]
+		if c := copied[file]; c != nil {
+			cancel(d.inserted, c.inserted)
+			cancel(d.deleted, c.deleted)
+		}
+		if d.deleted[mark("file")] > 0 {
+			for line, count := range d.deleted {
+				moved[line] += count
+			}
+			d.deleted = nil
+		}
+	}
+	removed, _ := sum(moved)
+	for _, file := range files {
+		d := n[file]
+		if d.inserted[mark("file")] > 0 {
+			cancel(d.inserted, moved)
+		}
+		if w.Files++; generated[file] {
+			w.Generated++
 			continue
 		}
-		w.Files++
-		w.Insertions += inserted
-		w.Deletions += deleted
-		if tests.MatchString(file) {
+		inserted, _ := sum(d.inserted)
+		deleted, _ := sum(d.deleted)
+		w.Insertions, w.Deletions = w.Insertions+inserted, w.Deletions+deleted
+		if inserted > 0 && tests.MatchString(file) {
 			w.Tests++
 		}
 	}
+	deleted, _ := sum(moved)
+	w.Deletions += deleted
+	w.Renamed = deleted < removed && w.Insertions+w.Deletions == 0
 }
 
 func sum(lines map[string]int) (total int, marked bool) {
@@ -86,44 +117,61 @@ func sum(lines map[string]int) (total int, marked bool) {
 // mostPatch is how much of a change is read: many times what counts for a grade.
 const mostPatch = 4 << 20
 
-// addNet adds what one step changed. The repository's word on how to show its files is not
-// followed: that may be a program.
-//
-// A merge adds only the files in which it differs from each of its parents, whose conflicts
-// were solved in it: others did the rest.
-func (g git) addNet(ctx context.Context, n net, s step) (cut bool, err error) {
-	if s.merge {
-		files, err := g.names(ctx, "diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", s.to)
-		step := net{}
-		for _, file := range files {
-			step[file] = newDelta()
-			step[file].inserted[mark(s.to)] = 1
+// patchOptions have git show changes in the same way in each command, whatever the configuration says, and run no program for it.
+func patchOptions() []string {
+	return []string{
+		"-r", "--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers", "--no-relative", "--ignore-submodules=dirty",
+		"--submodule=short", "--full-index", "--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--no-color", "--src-prefix=a/", "--dst-prefix=b/",
+	}
+}
+
+// patches show what steps changed that are no merges, each below its id; cut: there is more than [mostPatch].
+func (g git) patches(ctx context.Context, steps []step) (text string, cut bool, err error) {
+	var pairs []string
+	for _, s := range steps {
+		if !s.merge {
+			pairs = append(pairs, strings.TrimSpace(s.to+" "+s.from))
 		}
-		n.add(step)
-		return false, err
 	}
-	step, cut, err := g.between(ctx, s.from, s.to)
-	n.add(step)
-	return cut, err
+	if len(pairs) == 0 {
+		return "", false, nil
+	}
+	args := append([]string{"-c", "core.quotePath=false", "diff-tree", "--stdin", "--root"}, patchOptions()...)
+	return g.feed(lines(pairs)).head(ctx, mostPatch, args...)
 }
 
-// between is what differs from one commit to another, in these files or in all; cut: there is more than [mostPatch].
-func (g git) between(ctx context.Context, from, to string, files ...string) (n net, cut bool, err error) {
-	args := []string{
-		"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree", "-r", "--patch", "--unified=0", "--ignore-submodules=dirty", "--full-index",
-		"--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", from, to, "--",
+// resolved are the files in which a merge differs from each of its parents, whose conflicts were solved in it: others did the rest.
+func (g git) resolved(ctx context.Context, merge string) (net, error) {
+	files, err := g.names(ctx, "diff-tree", "-c", "-r", "-z", "--name-only", "--no-commit-id", "--no-renames", merge)
+	n := net{}
+	for _, file := range files {
+		n[file] = newDelta()
+		n[file].inserted[mark(merge)] = 1
 	}
-	patch, cut, err := g.head(ctx, mostPatch, append(args, files...)...)
-	return parsePatch(patch), cut, err
+	return n, err
 }
 
-// parsePatch reads what git prints of a change: for each file a header, then its lines.
-func parsePatch(patch string) net {
+// between is what differs from one commit to another, in these files or in all, as far as [mostPatch] goes.
+func (g git) between(ctx context.Context, from, to string, files ...string) (net, error) {
+	command := []string{"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree"}
+	args := slices.Concat(command, patchOptions(), []string{from, to, "--"}, files)
+	patch, _, err := g.head(ctx, mostPatch, args...)
+	return parsePatches(patch)[""], err
+}
+
+// parsePatches reads what git prints of changes: the id of a commit, unless there is only one change, then for each file a header and
+// its lines.
+func parsePatches(text string) map[string]net {
 	n, d, body := net{}, newDelta(), false
+	all := map[string]net{"": n}
 	before, after := "", ""
-	for line := range strings.Lines(patch) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
+		case isID(line):
+			n, body = net{}, false
+			all[line] = n
 		case strings.HasPrefix(line, "diff --git "):
 			d, body = newDelta(), false
 			n[fileOf(strings.TrimPrefix(line, "diff --git "))] = d
@@ -143,7 +191,7 @@ func parsePatch(patch string) net {
 			d.inserted[mark(after)]++
 		}
 	}
-	return n
+	return all
 }
 
 // line counts a line that was inserted or deleted.

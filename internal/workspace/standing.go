@@ -29,10 +29,10 @@ func parseCommit(line string) (c commit, ok bool) {
 	}, true
 }
 
-// before is what a commit is compared with.
-func (c commit) before() string {
+// before is what a commit is compared with: its first parent, or else what is given.
+func (c commit) before(root string) string {
 	if len(c.parents) == 0 {
-		return emptyTree
+		return root
 	}
 	return c.parents[0]
 }
@@ -76,18 +76,4 @@ func (g git) branchWith(ctx context.Context, id string) (string, error) {
 		}
 	}
 	return first, err
-}
-
-// joined are the steps, with those in one that follow each other directly: a part of one that
-// another takes back is no change.
-func joined(steps []step) (all []step) {
-	for _, s := range steps {
-		last := len(all) - 1
-		if last >= 0 && all[last].to == s.from && !all[last].merge && !s.merge {
-			all[last].to = s.to
-			continue
-		}
-		all = append(all, s)
-	}
-	return all
 }
