@@ -46,23 +46,25 @@ func news(runs []fleet.Run, list []fleet.Fate) []fleet.Fate {
 
 // fates is what became of the work of runs, by people's word and by git.
 func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate, err error) {
-	var (
-		ids     []fleet.RunID
-		watched []review.Watched
-	)
+	var ids []fleet.RunID
 	for _, r := range runs {
-		ids = append(ids, r.ID)
-		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates})
+		ids = append(ids, r.ID, r.Home())
 	}
 	reviews, err := e.Store.Reviews(ctx, ids...)
-	for _, run := range ids {
-		if r := reviews[run]; r.Decision == fleet.DecisionRejected {
+	for _, run := range runs {
+		if r := reviews[run.ID]; r.Decision == fleet.DecisionRejected {
 			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: "stint review reject", Reason: r.Reason})
 		}
 	}
 	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))
 	if e.Work == nil {
 		return list, err
+	}
+	var watched []review.Watched
+	for _, r := range runs {
+		passed := slices.ContainsFunc(list, func(f fleet.Fate) bool { return f.Run == r.ID && f.Kind.Landed() })
+		passed = passed || reviews[r.ID].Passed() || reviews[r.Home()].Passed() || !e.Config.Room(r.Category).Takes
+		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates, Reviewed: passed})
 	}
 	found, lost := e.Work.Fates(ctx, watched)
 	list = append(list, found...)

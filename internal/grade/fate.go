@@ -15,16 +15,18 @@ type Step struct {
 }
 
 // Steps are all there are. They are bounded, and small enough that the first grade still counts:
-// whether work is merged says less of it than of what it was about. A merge is worth as much as
-// tests and a check that passes; a revert costs all that a change is worth beside nothing.
+// whether work is merged says less of it than of what it was about. A merge after review is worth as
+// much as tests and a check that passes; a revert costs all that a change is worth beside nothing.
+// Work that went past review, or waits no more, is worth less than any that review let through.
 func Steps() []Step {
 	return []Step{
 		{fleet.FateMerged, 0.25, "it is in the target as it was made"},
 		{fleet.FateChanged, 0.1, "it is in the target with changes, or in part"},
+		{fleet.FateUnreviewed, 0, "it is in the target, past review"},
 		{fleet.FateRejected, -0.3, "nobody wants it"},
 		{fleet.FateReverted, -0.4, "the target took it back"},
 		{fleet.FateDropped, 0, "it waits for nobody any more, and no more is known of it"},
-		{fleet.FateTouched, -0.1, "others wrote a quarter of its lines anew within a week; beside merged and changed"},
+		{fleet.FateTouched, -0.1, "others wrote a quarter of its lines anew within a week; while it is in the target"},
 	}
 }
 
@@ -36,7 +38,7 @@ const (
 )
 
 // Final is the grade of a session after what became of its work: the first one, and one step by
-// the last of merged, changed, rejected and reverted, and another if it was touched while it was
+// the last of what became of it as a whole, and another if it was touched while it was
 // in the target, within 0 and 1. The time that counts is that of the event, not of its report.
 func Final(first float64, fates []fleet.Fate) float64 {
 	steps := map[fleet.FateKind]float64{}
@@ -53,7 +55,7 @@ func Final(first float64, fates []fleet.Fate) float64 {
 		}
 	}
 	sum += steps[last]
-	if touched && (last == fleet.FateMerged || last == fleet.FateChanged) {
+	if touched && last.Landed() {
 		sum += steps[fleet.FateTouched]
 	}
 	return thousandths(min(1, max(0, sum)))

@@ -78,7 +78,7 @@ func (h *MergedWork) addFates(fates []fleet.Fate, now time.Time) {
 	in, refused := false, false
 	for _, f := range fates {
 		switch f.Kind {
-		case fleet.FateMerged, fleet.FateChanged:
+		case fleet.FateMerged, fleet.FateChanged, fleet.FateUnreviewed:
 			if merged.IsZero() {
 				merged = f.At
 			}

@@ -12,23 +12,24 @@ type Watched struct {
 	Branch  string       // of its own; empty: it worked on that of the workspace
 	Commits []string     // that it made, oldest first
 	Known   []fleet.Fate // what became of it, as far as it was found out
+
+	Reviewed bool // who brought it into the target reviewed it, or nobody was to
 }
 
 // Fate is what the landing of a run's work makes of it, and the branch that shows it: of the last
 // commit that the run made, or else of what its branch has by now, which is its work with changes.
-// It is false where that is no news.
+// Work that nobody reviewed is unreviewed in the target. It is false where that is no news.
 func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
 	f.Run = w.Run
 	for _, b := range list {
-		own := b.Tip == w.Commits[len(w.Commits)-1]
 		switch b.Landing {
 		case Reverted:
 			f.Kind = fleet.FateReverted
 		case Merged, Copied:
 			// Commits of others on a branch may be no more than where the target is.
-			if f.Kind = fleet.FateMerged; !own && b.Landing == Merged {
-				f.Kind = ""
-			} else if !own {
+			if w.asMade(b) {
+				f.Kind = fleet.FateMerged
+			} else if b.Landing == Copied {
 				f.Kind = fleet.FateChanged
 			}
 		case Covered:
@@ -45,8 +46,18 @@ func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
 	if f.Witness = by.By; f.Witness == "" {
 		f.Witness = by.Tip
 	}
+	if f.Kind.Landed() && !w.Reviewed {
+		if f.Kind = fleet.FateUnreviewed; w.last().Landed() {
+			f.Kind = w.last()
+		}
+	}
 	// Work that was made in the target is no more than made.
 	return f, by, f.Kind != "" && f.Kind != w.last() && (w.Branch != "" || f.Kind == fleet.FateReverted)
+}
+
+// asMade reports whether the target has a branch, and as the run left it.
+func (w Watched) asMade(b Branch) bool {
+	return (b.Landing == Merged || b.Landing == Copied) && b.Tip == w.Commits[len(w.Commits)-1]
 }
 
 // last is what is known of the work: the last of what became of it as a whole.
@@ -59,10 +70,10 @@ func (w Watched) last() (kind fleet.FateKind) {
 	return kind
 }
 
-// Touchable reports whether it would be news that others touched the work, which is in the target
-// as it was made.
-func (w Watched) Touchable() bool {
-	return w.Branch != "" && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
+// Touchable reports whether the work, of which a branch shows what became, is in the target as it was made, and it would be news
+// that others touched it.
+func (w Watched) Touchable(b Branch) bool {
+	return w.Branch != "" && w.asMade(b) && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
 }
 
 // Dropped are the runs whose work has no place in review any more, and became nothing that was found: nobody

@@ -49,7 +49,7 @@ type Run struct {
 // Fate is one thing that became of a run's work.
 type Fate struct {
 	At      *string        `json:"at"`
-	Kind    fleet.FateKind `json:"kind"`    // merged, changed, rejected, reverted, dropped or touched
+	Kind    fleet.FateKind `json:"kind"`    // merged, changed, unreviewed, rejected, reverted, dropped or touched
 	Witness string         `json:"witness"` // a commit, or who says so
 	Reason  string         `json:"reason"`
 	Grade   *float64       `json:"grade"` // of the run from then on

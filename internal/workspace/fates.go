@@ -51,7 +51,7 @@ func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, 
 		if news {
 			fates = append(fates, f)
 		}
-		if f.Kind != fleet.FateMerged || !w.Touchable() || len(fates) >= maxTried {
+		if !w.Touchable(b) || len(fates) >= maxTried {
 			continue
 		}
 		f, touched, err := p.touchedAgain(ctx, w, b)

@@ -138,14 +138,16 @@ func TestFates(t *testing.T) {
 				w.Branch = ""
 			}
 			gone := review.Watched{Run: "01jd8wz4v0k3m7qb", Branch: "x", Commits: []string{strings.Repeat("7", 40)}}
-			got := must.Get(g.clone().Fates(t.Context(), []review.Watched{gone, w}))(t)
 			kind, reason, _ := strings.Cut(test.want, ": ")
-			var want []fleet.Fate
-			if kind != "" {
-				want = []fleet.Fate{{Run: worked, Kind: fleet.FateKind(kind), Witness: witness, Reason: reason}}
-			}
-			if len(got) != len(want) || len(got) > 0 && got[0] != want[0] {
-				t.Errorf("got %+v, want %+v", got, want)
+			for _, w.Reviewed = range []bool{true, false} {
+				got := must.Get(g.clone().Fates(t.Context(), []review.Watched{gone, w}))(t)
+				want := fleet.Fate{Run: worked, Kind: fleet.FateKind(kind), Witness: witness, Reason: reason}
+				if !w.Reviewed && want.Kind.Landed() {
+					want.Kind = fleet.FateUnreviewed
+				}
+				if (kind == "") != (len(got) == 0) || len(got) > 0 && (len(got) > 1 || got[0] != want) {
+					t.Errorf("reviewed %t: got %+v, want %+v", w.Reviewed, got, want)
+				}
 			}
 		})
 	}

@@ -271,7 +271,7 @@ create table fates (
   run     text not null references runs (id),
   seq     integer not null,                    -- from 1, in the order in which it was found out
   at      integer not null,                    -- when it happened
-  kind    text not null check (kind in ('merged', 'changed', 'rejected', 'reverted', 'dropped', 'touched')),
+  kind    text not null check (kind in ('merged', 'changed', 'unreviewed', 'rejected', 'reverted', 'dropped', 'touched')),
   witness text not null,                       -- a commit, or who says so
   reason  text not null,
   grade   real check (grade between 0 and 1),  -- null: the run has none
