@@ -13,8 +13,8 @@ import (
 
 // maxBack is how far back the originals of copies are looked for: as many commits, by first parents, before the session began. Of what
 // came since, and of branches, at most maxEarlier commits are read, the last ones that change the first file of a commit of the
-// session's, or its tests; of what they change, maxHistory bytes.
-const maxBack, maxEarlier, maxHistory = 1000, 1000, 2 * mostPatch
+// session's, or its tests; of what they change, maxCopied bytes.
+const maxBack, maxEarlier, maxCopied = 1000, 1000, 2 * mostPatch
 
 // earlier is what commits of others say of a session's.
 type earlier struct {
@@ -62,7 +62,7 @@ func (g git) earlier(ctx context.Context, shown string, made map[string]net, lis
 		"--ignore-missing", "--format=%H", "--no-merges", "--full-history", "--full-diff", "--max-count=" + strconv.Itoa(maxEarlier),
 	}, patchOptions(), list)
 	g.env = append(slices.Clone(g.env), "GIT_NO_LAZY_FETCH=1")
-	history, _, err := g.feed(lines(append([]string{"--"}, files...))).head(ctx, maxHistory, args...)
+	history, _, err := g.feed(lines(append([]string{"--"}, files...))).head(ctx, maxCopied, args...)
 	if err != nil {
 		return e, ctx.Err()
 	}
