@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"stint/internal/box/inside"
 	"stint/internal/testkit/boxtest"
 	"stint/internal/testkit/pgtest"
 )
@@ -20,6 +21,9 @@ import (
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == inside.Word {
+		os.Exit(inside.Main(os.Args[2:]))
+	}
 	testscript.Main(around{m}, map[string]func(){"stint": main, "crashstint": crashstint, "fakeagent": fakeagent, "escapes": boxtest.Escapes, "doors": boxtest.Doors, "without": boxtest.Without})
 }
 

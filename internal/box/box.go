@@ -60,8 +60,8 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	b.Hidden = []string{p.State}
 	b.Read = slices.DeleteFunc(b.Read, p.shows)
 	b.Read, b.Write = clean(b.Read), clean(b.Write)
-	b.Fixed = slices.DeleteFunc(clean(b.Fixed), func(path string) bool { return !within(b.Write, path) })
-	b.Hidden = slices.DeleteFunc(clean(b.Hidden), func(path string) bool { return !within(b.Write, path) && !within(b.Read, path) })
+	b.Fixed = slices.DeleteFunc(clean(b.Fixed), func(path string) bool { return !Within(b.Write, path) })
+	b.Hidden = slices.DeleteFunc(clean(b.Hidden), func(path string) bool { return !Within(b.Write, path) && !Within(b.Read, path) })
 	return b
 }
 
@@ -85,7 +85,7 @@ func (p Places) Kept(b fleet.Box) (list []string) {
 		}
 	}
 	for _, path := range b.Write {
-		if path != p.Dir && covers(p.Dir, path) && !within(b.Own, path) {
+		if path != p.Dir && covers(p.Dir, path) && !Within(b.Own, path) {
 			list = append(list, path)
 		}
 	}
@@ -102,7 +102,7 @@ func (p Places) Astray(target, dir string) bool {
 // nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks
 // a model has the folders and settings of the program by which it asks.
 func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
-	agents := func(path string) bool { return within(b.Own, path) }
+	agents := func(path string) bool { return Within(b.Own, path) }
 	b.Nested, b.Tmp = false, tmp
 	b.Read = clean(slices.Concat(b.Read, read))
 	b.Write = clean(append(slices.DeleteFunc(slices.Clone(b.Write), agents), own...))
@@ -159,8 +159,8 @@ func covers(above, path string) bool {
 	return path != "" && (above == path || strings.HasPrefix(path, strings.TrimSuffix(above, "/")+"/"))
 }
 
-// within reports whether a path lies below one of the list, or is one.
-func within(list []string, path string) bool {
+// Within reports whether a path lies below one of the list, or is one.
+func Within(list []string, path string) bool {
 	return slices.ContainsFunc(list, func(above string) bool { return covers(above, path) })
 }
 

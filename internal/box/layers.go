@@ -2,10 +2,10 @@ package box
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
 // Wall is one thing that a box keeps a process from.
@@ -24,74 +24,68 @@ const (
 	WallNames      Wall = "see the names of files outside, and change their modes and times"
 	WallFixed      Wall = "change what lies in a folder that it may write, and is run outside the box"
 	WallNetwork    Wall = "connect to other ports"
-	// Two that show which layer holds.
+	// Two that show which layer holds; the others are made of them.
 	WallLandlock  Wall = "do what Landlock refuses"
 	WallNamespace Wall = "leave its namespaces"
 )
 
-// Versions of Landlock's interface from which it gives a wall.
+// Versions of Landlock's interface.
 const (
-	abiTruncate = 3
-	abiPorts    = 4 // Linux 6.7
-	abiScopes   = 6
-	abiSockets  = 9
+	abiPorts = 4 // Linux 6.7
+	never    = math.MaxInt
 )
 
-// holds reports whether the layers give a wall.
-func holds(w Wall, b fleet.Box) bool {
-	l := b.Layers
-	abi, spaces := l.Landlock, l.Namespaces != ""
-	if b.Nested && w != WallAbstract && w != WallSignals && w != WallProcesses && w != WallLandlock {
-		abi = min(abi, 0) // its rules for files would keep it from mounting anything
+// wall says what gives a wall.
+type wall struct {
+	Wall
+	spaces   bool // namespaces do
+	landlock int  // Landlock does from this version of its interface on
+	files    bool // by rules for files, which there are none of around a sandbox of the agent's own
+}
+
+func walls() []wall {
+	return []wall{
+		{WallNamespace, true, never, false},
+		{WallLandlock, false, 1, true},
+		{WallWrites, true, 1, true},
+		{WallReads, true, 1, true},
+		{WallProcesses, true, 1, false},
+		{WallPrivileges, true, 0, false},
+		{WallTruncation, true, 3, true},
+		{WallSignals, true, 6, false},
+		{WallAbstract, false, 6, false},
+		{WallSockets, true, 9, true},
+		{WallMemory, true, never, false},
+		{WallNames, true, never, false},
+		{WallFixed, true, never, false},
+		{WallNetwork, false, abiPorts, false},
 	}
-	switch w {
-	case WallPrivileges:
-		return true
-	case WallTruncation:
-		return spaces || abi >= abiTruncate
-	case WallSignals:
-		return spaces || abi >= abiScopes
-	case WallAbstract:
-		return l.Landlock >= abiScopes
-	case WallSockets:
-		return spaces || abi >= abiSockets
-	case WallMemory, WallNames, WallFixed, WallNamespace:
-		return spaces
-	case WallNetwork:
-		return l.Landlock >= abiPorts
-	case WallLandlock:
-		return !b.Nested && abi > 0
-	case WallWrites, WallReads, WallProcesses:
-	}
-	return spaces || abi > 0
 }
 
 // Promised are the walls that the box has by the layers that it has.
-func Promised(b fleet.Box) []Wall {
-	return plain.Kept(walls(), func(w Wall) bool { return holds(w, b) })
-}
-
-func walls() []Wall {
-	return []Wall{
-		WallNamespace, WallLandlock, // of which the others are made
-		WallWrites, WallReads, WallProcesses, WallPrivileges, WallTruncation, WallSignals, WallAbstract, WallSockets, WallMemory, WallNames, WallFixed,
-		WallNetwork,
+func Promised(b fleet.Box) (list []Wall) {
+	for _, w := range walls() {
+		if w.spaces && b.Layers.Namespaces != "" || b.Layers.Landlock >= w.landlock && !(w.files && b.Nested) {
+			list = append(list, w.Wall)
+		}
 	}
+	return list
 }
 
 // Missing are the walls that the box has not got on this machine, as sentences for a person.
 func Missing(b fleet.Box) (list []string) {
+	has := append(Promised(b), WallLandlock, WallNamespace)
+	if b.Network == nil {
+		has = append(has, WallNetwork)
+	}
 	for _, w := range walls() {
-		none := w == WallLandlock || w == WallNamespace || w == WallNetwork && b.Network == nil ||
-			w == WallFixed && len(b.Fixed)+len(b.Hidden) == 0
-		if none || holds(w, b) {
-			continue
+		switch kept := slices.Concat(b.Fixed, b.Hidden); {
+		case slices.Contains(has, w.Wall) || w.Wall == WallFixed && len(kept) == 0:
+		case w.Wall == WallFixed:
+			list = append(list, "an agent can change "+fleet.Listed(kept))
+		default:
+			list = append(list, "an agent can "+string(w.Wall))
 		}
-		text := "an agent can " + string(w)
-		if w == WallFixed {
-			text = "an agent can change " + fleet.Listed(slices.Concat(b.Fixed, b.Hidden))
-		}
-		list = append(list, text)
 	}
 	return list
 }

@@ -27,15 +27,14 @@ func Namespace(b fleet.Box, dir string, command []string) []string {
 		argv = append(argv, "--bind", b.Tmp, "/tmp")
 	}
 	how := mounts(b)
-	for _, path := range slices.SortedFunc(maps.Keys(how), byOrder) {
-		switch how[path] {
+	for _, path := range slices.Sorted(maps.Keys(how)) { // the outer before the inner
+		switch way := how[path]; way {
 		case "--tmpfs":
-			argv = append(argv, how[path], path)
+			argv = append(argv, way, path)
 		case "--symlink":
-			at := slices.IndexFunc(b.Links, func(l fleet.Link) bool { return l.Path == path })
-			argv = append(argv, how[path], b.Links[at].Target, path)
+			argv = append(argv, way, b.Links[path], path)
 		default:
-			argv = append(argv, how[path], path, path)
+			argv = append(argv, way, path, path)
 		}
 	}
 	for _, path := range append([]string{"/"}, b.Hidden...) { // after what is mounted below them
@@ -44,27 +43,23 @@ func Namespace(b fleet.Box, dir string, command []string) []string {
 	return slices.Concat(argv, []string{"--chdir", dir, "--"}, command)
 }
 
-// mounts says for each path how it gets into the namespace.
+// mounts says for each path how it gets into the namespace, which has its own /proc and /dev.
 func mounts(b fleet.Box) map[string]string {
 	how := map[string]string{}
-	for _, path := range b.Read {
-		if up := nearest(b, path); up != "" && up != "/proc" && up != "/dev" { // of which it has its own
-			continue // it is there already; below what may be written it would be for reading only
+	bind := func(way, path string) {
+		if strings.HasPrefix(path, "/dev/") {
+			way = "--dev-bind-try"
 		}
-		switch {
-		case path == "/proc" || path == "/dev": // it has its own
-		case strings.HasPrefix(path, "/dev/"):
-			how[path] = "--dev-bind-try"
-		default:
-			how[path] = "--ro-bind-try"
+		how[path] = way
+	}
+	for _, path := range b.Read {
+		// What lies in a folder that is listed is there already; below what may be written it would be for reading only.
+		if up := nearest(b, path); (up == "" || up == "/proc" || up == "/dev") && path != "/proc" && path != "/dev" {
+			bind("--ro-bind-try", path)
 		}
 	}
 	for _, path := range b.Write {
-		if strings.HasPrefix(path, "/dev/") {
-			how[path] = "--dev-bind-try"
-		} else {
-			how[path] = "--bind-try"
-		}
+		bind("--bind-try", path)
 	}
 	for _, path := range b.Hidden {
 		how[path] = "--tmpfs"
@@ -75,43 +70,18 @@ func mounts(b fleet.Box) map[string]string {
 	// A folder that is mounted cannot be renamed. One on the way to what is fixed or hidden
 	// could else be moved away with it, and another made in its place.
 	for _, path := range slices.Concat(b.Fixed, b.Hidden) {
-		for up := filepath.Dir(path); within(b.Write, up); up = filepath.Dir(up) {
-			if how[up] == "" {
-				how[up] = "--bind-try"
-			}
+		for up := filepath.Dir(path); Within(b.Write, up); up = filepath.Dir(up) {
+			how[up] = cmp.Or(how[up], "--bind-try")
 		}
 	}
-	// A link takes a tenth of a mount's time. Nothing can be mounted below it.
-	for _, l := range b.Links {
-		below := func(path string) bool { return path != l.Path && covers(l.Path, path) }
-		if how[l.Path] == "--ro-bind-try" && nearest(b, l.Path) == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(how)), below) {
-			how[l.Path] = "--symlink"
+	// A program may look for its other files beside what its link leads to. Nothing can be mounted below a link.
+	for link := range b.Links {
+		below := func(path string) bool { return path != link && covers(link, path) }
+		if how[link] == "--ro-bind-try" && nearest(b, link) == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(how)), below) {
+			how[link] = "--symlink"
 		}
 	}
 	return how
-}
-
-// byOrder has the outer before the inner. The tree /sys brings mounts of its own with it, which bubblewrap would
-// read again at each mount after that.
-func byOrder(a, b string) int {
-	last := func(path string) int {
-		if covers("/sys", path) {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a, b))
-}
-
-// Least is the box without what may be read because its folder may be.
-func Least(b fleet.Box) fleet.Box {
-	all := b
-	b.Read = slices.DeleteFunc(slices.Clone(b.Read), func(path string) bool {
-		up := nearest(all, path)
-		return up != "" && !covers("/proc", up) && !covers("/dev", up)
-	})
-	b.Links = slices.DeleteFunc(slices.Clone(b.Links), func(l fleet.Link) bool { return !slices.Contains(b.Read, l.Path) })
-	return b
 }
 
 // nearest is the folder closest above a path that is listed, unless that is a hidden one.

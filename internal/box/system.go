@@ -1,5 +1,11 @@
 package box
 
+import (
+	"slices"
+
+	"stint/internal/fleet"
+)
+
 // toStart is what programs need to start, to find users, hosts and certificates, and no more.
 func toStart() []string {
 	return []string{
@@ -38,6 +44,16 @@ func toolChains() []string {
 		".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes", // who commits, and what git overlooks
 		".editorconfig", ".terminfo",
 	}
+}
+
+// Writable are the paths that a process in the box may write: those of the box, its folder for temporary files, and
+// devices.
+func Writable(b fleet.Box) []string {
+	tmp := b.Tmp
+	if b.Layers.Namespaces != "" {
+		tmp = "/tmp" // its own
+	}
+	return clean(slices.Concat(devices(), b.Write, []string{tmp}))
 }
 
 // devices may be written. Folders of it that are shared, such as /dev/shm, are the

@@ -245,9 +245,8 @@ func (a *app) walls(c *config.Config) workspace.Walls {
 	)
 	return func(ctx context.Context, dir string, read []string) ([]string, error) {
 		once.Do(func() {
-			if r.Stint, failed = os.Executable(); failed == nil {
-				layers, failed = r.Layers(ctx)
-			}
+			r.Stint, failed = os.Executable()
+			layers = session.Layers(ctx)
 		})
 		git, err := exec.LookPath("git")
 		if err != nil {

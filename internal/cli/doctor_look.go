@@ -276,14 +276,9 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 	}
 }
 
-// boxFacts makes a box once to see what holds it.
+// boxFacts asks bubblewrap for a namespace.
 func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
-	facts := doctor.Boxes{Knobs: map[string]string{}}
-	stint, err := os.Executable()
-	if err == nil {
-		facts.Layers, err = session.Runner{Stint: stint}.Layers(ctx)
-	}
-	facts.Unseen = reason(err)
+	facts := doctor.Boxes{Layers: session.Layers(ctx), Knobs: map[string]string{}}
 	for _, name := range c.AgentNames() {
 		if !c.HasAgent(name) {
 			continue

@@ -19,7 +19,7 @@ import (
 type Boxes interface {
 	// Prove makes a box and tries its walls from inside, and returns it with the layers that hold
 	// here. The error says which wall is missing, or why there can be no such box.
-	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.ProvenBox, error)
+	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.Box, error)
 	// Needs are the files and folders that a program must be able to read to start.
 	Needs(program string, environment []string, dir string) []string
 }
@@ -136,7 +136,7 @@ func boxed(b fleet.Box, environment []string) []string {
 // proof is what came of the trial of an agent's box.
 type proof struct {
 	terms fleet.Terms
-	box   fleet.ProvenBox
+	box   fleet.Box
 	err   error
 }
 
@@ -153,7 +153,7 @@ func (w *worker) startBoxes(ctx context.Context, c fleet.Category) func() []proo
 		for _, terms := range agents {
 			p := proof{terms: terms}
 			a.run.Agent = terms.Agent
-			p.box.Box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent])
+			p.box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent])
 			list = append(list, p)
 		}
 		done <- list
@@ -174,7 +174,7 @@ func (w *worker) startTrials(ctx context.Context, c fleet.Category) func() []pro
 		list := slices.Clone(boxes())
 		for i, p := range list {
 			if p.err == nil && !p.box.Open() {
-				list[i].box, list[i].err = w.Boxes.Prove(ctx, p.box.Box, trial)
+				list[i].box, list[i].err = w.Boxes.Prove(ctx, p.box, trial)
 			}
 		}
 		done <- list
@@ -193,7 +193,7 @@ func (w *worker) proven(ctx context.Context) (list []fleet.Terms, first error) {
 			w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+name+": "+p.err.Error()))...)
 			continue
 		}
-		if missing := box.Missing(p.box.Box); !p.box.Open() && len(missing) > 0 {
+		if missing := box.Missing(p.box); !p.box.Open() && len(missing) > 0 {
 			w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
 		}
 		p.terms.Box = p.box.String()
@@ -212,22 +212,14 @@ func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
 	}
 }
 
-// leaveBoxes ends the processes that wait in boxes, except the one of the agent that is named, and
-// returns its box.
-func (w *worker) leaveBoxes(ctx context.Context, but string) (its fleet.ProvenBox) {
+// layers are those that the trial found for the box of the run's agent.
+func (w *worker) layers() fleet.BoxLayers {
 	for _, p := range w.trials() {
-		if p.err == nil && p.terms.Agent == but {
-			its = p.box
-			continue
-		}
-		if p.box.Waiting == nil {
-			continue
-		}
-		if err := p.box.Waiting.Close(); err != nil {
-			w.Log.ErrorContext(ctx, "box not left", w.attrs(slog.Any("err", err))...)
+		if p.err == nil && p.terms.Agent == w.run.Agent {
+			return p.box.Layers
 		}
 	}
-	return its
+	return fleet.BoxLayers{}
 }
 
 // sockets are where programs listen that act for the user.

@@ -21,7 +21,7 @@ import (
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
-	w.leaveBoxes(ctx, "") // which lie in the run's folder, that is trimmed
+	w.trials() // they use the run's folder, that is trimmed
 	v.Reason = w.masked(v.Reason)
 	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	w.run.Left = w.leaves(ctx)

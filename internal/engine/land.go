@@ -281,16 +281,9 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 	if spec.Box, err = e.box(ctx, a, agent); err != nil {
 		return "", err
 	}
-	proven, err := e.Boxes.Prove(ctx, spec.Box, e.trial(r.ID, dir))
-	if err != nil {
+	if spec.Box, err = e.Boxes.Prove(ctx, spec.Box, e.trial(r.ID, dir)); err != nil {
 		return "", err
 	}
-	if proven.Waiting != nil { // the check has a box of its own
-		if err := proven.Waiting.Close(); err != nil {
-			return "", err
-		}
-	}
-	spec.Box = proven.Box
 	if missing := box.Missing(spec.Box); !spec.Box.Open() && len(missing) > 0 {
 		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
 	}

@@ -146,14 +146,13 @@ func (w *worker) suits(c fleet.Category) bool {
 // and nothing is held any more.
 func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
 	category := w.Config.Categories[c]
+	defer func() { w.trials() }() // they use the run's folder, and are not to outlive its end
 	lane, busy, err := w.lane(ctx, c, category)
 	if err != nil || busy != "" {
-		w.leaveBoxes(ctx, "")
 		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
 	}
 	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
 	w.run.Category, w.run.Lane = c, lane.Number
-	defer w.leaveBoxes(ctx, "")
 	for range category.Lanes {
 		next, ended, err := w.tryTask(ctx, c, category)
 		switch {
@@ -325,14 +324,12 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	default:
 		return unprepared(err)
 	}
-	// Before the agent works: what waits would count as a process of its session.
-	b := w.leaveBoxes(ctx, w.run.Agent)
-	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, b.Layers}
+	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, w.layers()}
 	spec, err := w.sessionSpec(kept, a)
 	if err != nil {
 		return failed(err)
 	}
-	spec.Alive, spec.Trial, spec.Waiting = w.alive, w.trial(w.run.ID, site.Dir), b.Waiting
+	spec.Alive, spec.Trial = w.alive, w.trial(w.run.ID, site.Dir)
 	if task != nil {
 		w.began = w.ownState(ctx, *task)
 	}

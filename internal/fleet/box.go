@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
@@ -22,21 +21,18 @@ const (
 // Box is open.
 type Box struct {
 	Profile BoxProfile
-	Read    []string // files, and folders with all that is in them
-	Links   []Link   // among Read; what they lead to is there as well
-	Write   []string // and read
-	Own     []string // of Write, what an agent keeps for itself: its login, its sessions
-	Fixed   []string // below Write, and not to be changed
-	Made    []string // what stint makes where it is missing: else a process could, or could not
-	Hidden  []string // folders below Read or Write that are not to be seen
-	Tmp     string   // the folder that it has for /tmp
-	Network *[]int   // the TCP ports that it may connect to; nil: all, and all other protocols
-	Nested  bool     // it makes a sandbox of its own inside
+	Read    []string          // files, and folders with all that is in them
+	Links   map[string]string // among Read: links, and what they lead to, which is there as well
+	Write   []string          // and read
+	Own     []string          // of Write, what an agent keeps for itself: its login, its sessions
+	Fixed   []string          // below Write, and not to be changed
+	Made    []string          // what stint makes where it is missing: else a process could, or could not
+	Hidden  []string          // folders below Read or Write that are not to be seen
+	Tmp     string            // the folder that it has for /tmp
+	Network *[]int            // the TCP ports that it may connect to; nil: all, and all other protocols
+	Nested  bool              // it makes a sandbox of its own inside
 	Layers  BoxLayers
 }
-
-// Link is a path that leads to another one.
-type Link struct{ Path, Target string }
 
 // Open reports whether there is no box.
 func (b Box) Open() bool { return b.Profile == "" || b.Profile == BoxOpen }
@@ -69,11 +65,4 @@ type BoxTrial struct {
 	Home, State string
 	Dir         string   // where the session is to work; it need not be there yet
 	Sockets     []string // by which other programs of the user are asked to act
-}
-
-// ProvenBox is a box whose walls hold. The process that tried them from inside waits there to
-// become the agent.
-type ProvenBox struct {
-	Box
-	Waiting io.Closer // ends it; nil: nobody waits
 }

@@ -78,7 +78,6 @@ type SessionSpec struct {
 	Echo        io.Writer     // where its lines are shown as well, for the journal; nil: nowhere
 	Box         Box           // that it runs in
 	Trial       BoxTrial      // of the box
-	Waiting     io.Closer     // who tried it before the claim, see [ProvenBox]; nil: nobody did
 }
 
 // Place is where a run works.

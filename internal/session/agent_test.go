@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stint/internal/box/inside"
 )
 
 // agentMode makes the test binary an agent of that character.
@@ -24,6 +26,9 @@ const readyFile = "STINT_TEST_READY"
 const dumpFile = "STINT_TEST_DUMP"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == inside.Word {
+		os.Exit(inside.Main(os.Args[2:]))
+	}
 	mode, agent := os.LookupEnv(agentMode)
 	if !agent {
 		os.Exit(m.Run())

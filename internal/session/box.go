@@ -1,18 +1,25 @@
 package session
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strconv"
 	"strings"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"stint/internal/box"
 	"stint/internal/box/inside"
@@ -26,26 +33,27 @@ func (r Runner) Boxed(b fleet.Box, dir, program string, argv []string) []string 
 	if b.Open() {
 		return append([]string{program}, argv[1:]...)
 	}
-	b = resolved(b)
-	return within(b, dir, slices.Concat(box.OrderFor(b).Command(r.Stint), []string{program}, argv))
+	return r.within(inside.Order{Box: b}, dir, append([]string{program}, argv...)...)
 }
 
-// within puts a helper's command line into a namespace, where there is one.
-func within(b fleet.Box, dir string, helper []string) []string {
-	if b.Layers.Namespaces == "" {
-		return helper
+// within is the command line by which stint follows an order in its box.
+func (r Runner) within(o inside.Order, dir string, program ...string) []string {
+	o.Box = resolved(o.Box)
+	first := o.Command(r.Stint, program...)
+	if o.Box.Layers.Namespaces == "" {
+		return first
 	}
-	b.Read = append(b.Read[:len(b.Read):len(b.Read)], helper[0])
+	o.Box.Read = append(o.Box.Read, r.Stint)
 	if os.Geteuid() == 0 { // to whom the kernel's settings belong
-		b.Read = append(b.Read, "/proc/sys") // the others bubblewrap makes read-only by itself
+		o.Box.Read = append(o.Box.Read, "/proc/sys") // the others bubblewrap makes read-only by itself
 	}
-	return box.Namespace(b, dir, helper)
+	return box.Namespace(o.Box, dir, first)
 }
 
 // resolved is the box of what there is, with what links lead to: inside, the folder of a link may not
 // be there to lead on.
 func resolved(b fleet.Box) fleet.Box {
-	b.Links = nil
+	b.Links = map[string]string{}
 	found := led{}
 	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
 		var there []string
@@ -61,12 +69,12 @@ func resolved(b fleet.Box) fleet.Box {
 				there = append(there, target)
 			}
 			if list == &b.Read {
-				b.Links = append(b.Links, fleet.Link{Path: path, Target: target})
+				b.Links[path] = target
 			}
 		}
 		*list = there
 	}
-	return box.Least(b)
+	return b
 }
 
 // led is where paths lead, and the folders above them: a box lists many in few folders, and each is
@@ -97,94 +105,169 @@ func (l led) to(path string) string {
 	return target
 }
 
-// Prove makes a box with a process in it that tries its walls, and returns it with the layers that
-// hold on this machine. The process waits to become the agent. An error says which wall is
-// missing, or why there can be no such box here.
-//
-// If we die in it, the canary is left in the folder of the run, and goes with that; the process
-// in the box ends by itself. A file outside that it could make, which takes a missing wall, stays.
-func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fleet.ProvenBox, error) {
+// Prove tries the box from inside, and returns it with the layers that hold on this machine. An error says which
+// wall is missing, or why there can be no such box here.
+func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fleet.Box, error) {
 	if b.Open() {
-		return fleet.ProvenBox{Box: b}, nil
+		return b, nil
 	}
-	err := errors.Join(furnish(with.Files), makeMissing(b.Made), os.WriteFile(with.Files.Canary, []byte("no session reads this\n"), 0o600))
-	if err != nil {
-		return fleet.ProvenBox{}, err
+	if err := furnish(with.Files); err != nil {
+		return b, err
 	}
-	defer os.Remove(with.Files.Canary) //nolint:errcheck // it goes with the folder of the run
-	name := "stint-trial-" + strconv.Itoa(os.Getpid())
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+name)
-	if err != nil {
-		return fleet.ProvenBox{}, err
-	}
-	defer listener.Close() //nolint:errcheck // it has served
-	w, found, err := r.layered(ctx, b, with, func(b fleet.Box) box.Trial {
-		t := box.TrialFor(b, with, name)
-		t.Supervisor, t.Spaces, t.Abstract = os.Getpid(), inside.Spaces(), name
-		return t
-	})
-	if err != nil {
-		return fleet.ProvenBox{}, fmt.Errorf("make the box: %w", err)
-	}
-	b.Layers = w.box.Layers
-	if err := verdict(b, found); err != nil {
-		return fleet.ProvenBox{}, errors.Join(err, w.Close())
-	}
-	if _, err := os.Stat(with.Dir); err != nil {
-		w.line.Close() // a session in a clone to come has another box: this one ends beside the claim
-	}
-	return fleet.ProvenBox{Box: b, Waiting: w}, nil
-}
-
-// verdict is what a trial says of a box. Files that the process in it could make outside are removed.
-func verdict(b fleet.Box, found box.Found) error {
-	for _, path := range found.Wrote {
-		if os.Remove(path) == nil {
-			found.Broken = append(found.Broken, box.WallWrites)
-		}
-	}
-	if refusal := box.Refusal(b); refusal != "" {
-		return fleet.WithHint(errors.New(refusal), "stint doctor")
-	}
-	for _, w := range box.Promised(b) {
-		if slices.Contains(found.Broken, w) {
-			return fleet.WithHint(fmt.Errorf("the box does not hold: from inside, a process can %s", w),
-				`stint doctor; with box = "open" the agent runs without one`)
-		}
-	}
-	return nil
-}
-
-// Layers are the layers that a box has on this machine. Nothing is written to find out.
-func (r Runner) Layers(ctx context.Context) (fleet.BoxLayers, error) {
-	b := box.For(fleet.BoxStrict, box.Places{})
-	w, _, err := r.layered(ctx, b, fleet.BoxTrial{Dir: "/"}, func(fleet.Box) box.Trial { return box.Trial{} })
-	if err != nil {
-		return fleet.BoxLayers{}, err
-	}
-	return w.box.Layers, w.Close()
-}
-
-// layered makes the box with the layers that there are, and says what came of a trial in it.
-func (r Runner) layered(ctx context.Context, b fleet.Box, with fleet.BoxTrial, trial func(fleet.Box) box.Trial) (*waiting, box.Found, error) {
-	var err error
-	b.Layers = fleet.BoxLayers{}
-	if b.Layers.Namespaces, err = exec.LookPath("bwrap"); err != nil {
-		b.Layers = fleet.BoxLayers{Refused: "bubblewrap is not installed"}
-	}
-	w, found, err := r.enter(ctx, b, with, trial(b))
-	if err != nil && b.Layers.Namespaces != "" {
-		least := []string{b.Layers.Namespaces, "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"}
-		if _, refused := ask(ctx, least); refused != nil {
-			b.Layers = fleet.BoxLayers{Refused: refused.Error()}
-			w, found, err = r.enter(ctx, b, with, trial(b))
+	b.Layers = promised()
+	status, err := r.try(ctx, b, with)
+	if err != nil && status != inside.Failed && b.Layers.Namespaces != "" { // nobody tried it
+		if b.Layers = kept(ctx, b.Layers); b.Layers.Namespaces == "" {
+			_, err = r.try(ctx, b, with)
 		}
 	}
 	if err != nil {
-		return nil, found, err
+		return b, fleet.WithHint(err, `stint doctor; with box = "open" the agent runs without one`)
 	}
-	w.box.Layers.Landlock = found.Landlock
-	return w, found, nil
+	return b, nil
+}
+
+// Layers are the layers that a box has on this machine.
+func Layers(ctx context.Context) fleet.BoxLayers { return kept(ctx, promised()) }
+
+// promised are the layers of the kernel's Landlock and of bubblewrap, which may yet fail.
+func promised() fleet.BoxLayers {
+	bwrap, err := exec.LookPath("bwrap")
+	if err != nil {
+		return fleet.BoxLayers{Landlock: inside.Landlock(), Refused: "bubblewrap is not installed"}
+	}
+	return fleet.BoxLayers{Landlock: inside.Landlock(), Namespaces: bwrap}
+}
+
+// kept are the layers without namespaces where bubblewrap cannot make any.
+func kept(ctx context.Context, l fleet.BoxLayers) fleet.BoxLayers {
+	if l.Namespaces == "" {
+		return l
+	}
+	least := []string{l.Namespaces, "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"}
+	if _, refused := ask(ctx, least); refused != nil {
+		l.Namespaces, l.Refused = "", refused.Error()
+	}
+	return l
+}
+
+// try has a process try the box and end, and returns its exit status.
+func (r Runner) try(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (status int, err error) {
+	t, over, err := newTrial(ctx, b, with)
+	if err != nil {
+		return 0, err
+	}
+	defer over()
+	dir := with.Dir
+	if _, err := os.Stat(dir); err != nil {
+		dir = "/" // a clone that is not there yet
+	}
+	return ask(ctx, r.within(inside.Order{Box: b, Trial: t}, dir))
+}
+
+// newTrial puts up what a box is tried with, until over is called.
+//
+// If we die before that, the canary is left in the folder of the run, and goes with it. A file outside that the
+// process in the box could make, which takes a missing wall, stays.
+func newTrial(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (t *inside.Trial, over func(), err error) {
+	err = errors.Join(makeMissing(b.Made), os.WriteFile(with.Files.Canary, []byte("no session reads this\n"), 0o600))
+	if err != nil {
+		return nil, nil, err
+	}
+	t = &inside.Trial{Name: "stint-trial-" + rand.Text(), Canary: with.Files.Canary, Sockets: with.Sockets, Supervisor: os.Getpid(), Spaces: inside.Spaces()}
+	for _, path := range []string{with.Home, with.State} {
+		t.Folders = append(t.Folders, inside.At(path))
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+t.Name)
+	if err != nil {
+		return nil, nil, errors.Join(err, os.Remove(t.Canary))
+	}
+	return t, func() {
+		listener.Close()    //nolint:errcheck // it has served
+		os.Remove(t.Canary) //nolint:errcheck // it goes with the folder of the run
+	}, nil
+}
+
+// begin starts an agent in its box, after a trial of that. cmd becomes the process that ends when the agent does:
+// the agent itself, or what carries it.
+//
+// If we die during the trial, the process becomes the agent all the same: it has the run's lock, and its
+// environment once it is the agent.
+func (r Runner) begin(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) error {
+	t, over, err := newTrial(ctx, s.Box, s.Trial)
+	if err != nil {
+		return err
+	}
+	defer over()
+	values, err := memory(strings.Join(cmd.Environ(), "\x00"))
+	if err != nil {
+		return err
+	}
+	defer values.Close()
+	report, theirs, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer report.Close()
+	var said bytes.Buffer
+	cmd.Args = r.within(inside.Order{Box: s.Box, Trial: t, Session: true}, s.Dir, append([]string{cmd.Path}, cmd.Args...)...)
+	// Nothing of the agent's environment, such as LD_PRELOAD, is for what carries it.
+	cmd.Path, cmd.Env, cmd.Stderr = cmd.Args[0], []string{}, &said
+	cmd.ExtraFiles = append(cmd.ExtraFiles, values, theirs)
+	err = startDeaf(cmd)
+	theirs.Close() // while we hold it as well, the report has no end
+	if err != nil {
+		return err
+	}
+	end := func() { _ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	stuck := time.AfterFunc(trialTime, end)
+	defer stuck.Stop()
+	text, err := io.ReadAll(report) // execve closes it
+	if err == nil && string(text) == inside.Held {
+		return nil
+	}
+	end()
+	_ = cmd.Wait() // how it ended is of no interest
+	return errors.New(plain.Line(strings.TrimSpace(cmp.Or(strings.TrimPrefix(string(text), inside.Held), said.String(), "its box is gone"))))
+}
+
+// memory is a file that has a text and no name.
+func memory(text string) (*os.File, error) {
+	fd, err := unix.MemfdCreate("environment", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("keep the environment: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "environment")
+	if _, err = f.WriteString(text); err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	return f, err
+}
+
+// startDeaf starts a process that SIGTERM does not end: what carries the agent into its box must
+// outlast it. The process in the box unblocks the signal when it becomes the agent.
+func startDeaf(cmd *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var term, before unix.Sigset_t
+	term.Val[0] = 1 << (unix.SIGTERM - 1)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &term, &before); err != nil {
+		return err
+	}
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil) }()
+	return cmd.Start()
+}
+
+// signalled is what a shell, and bubblewrap, add to a signal's number.
+const signalled = 128
+
+// unboxed is how the agent ended, by how what carried it did.
+func unboxed(b fleet.Box, e fleet.SessionExit) fleet.SessionExit {
+	if b.Layers.Namespaces != "" && e.End == fleet.Exited && e.Status > signalled && e.Status < signalled+32 {
+		// The first process of a namespace reports so what a signal ended.
+		e.End, e.Detail, e.Status = fleet.Killed, unix.Signal(e.Status-signalled).String(), 0
+	}
+	return e
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and
@@ -241,15 +324,18 @@ func makeMissing(paths []string) error {
 // trialTime is far more than a trial takes.
 const trialTime = 30 * time.Second
 
-// ask runs a program that answers on its output, and fails with what it said.
-func ask(ctx context.Context, argv []string) ([]byte, error) {
+// ask runs a program, and returns its exit status. It fails with what the program said.
+func ask(ctx context.Context, argv []string) (status int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
+	var said bytes.Buffer
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = []string{}
-	answer, err := cmd.Output()
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok && len(exit.Stderr) > 0 {
-		err = errors.New(plain.Line(strings.TrimSpace(string(exit.Stderr))))
+	cmd.Env, cmd.Stderr = []string{}, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	err = cmd.Run()
+	if text := plain.Line(strings.TrimSpace(said.String())); err != nil && text != "" {
+		err = errors.New(text)
 	}
-	return answer, err
+	return cmd.ProcessState.ExitCode(), err
 }

@@ -154,7 +154,11 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		return fleet.SessionExit{}, err
 	}
 	cmd.Stdout, cmd.Stderr = out.write, out.write
-	leader, in, err := r.start(ctx, cmd, s)
+	if s.Box.Open() {
+		err = cmd.Start()
+	} else { // a trial is not left half-way: a session that is to stop stops its agent
+		err = r.begin(context.WithoutCancel(ctx), cmd, s)
+	}
 	if err != nil {
 		out.follow()
 		out.finish()
@@ -169,34 +173,9 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		out.heard = func() { silence.Reset(s.Silence) }
 	}
 	out.follow()
-	exit := processTree{run: s.Run, leader: leader.Process.Pid, adopts: r.Adopts}.await(ctx, leader, s)
+	exit := processTree{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
 	exit.Output = out.finish()
-	return in.exit(exit), nil
-}
-
-// start starts the agent, and returns the process that ends when the agent does: itself, or what
-// carries it in its box.
-func (r Runner) start(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) (leader *exec.Cmd, in *waiting, err error) {
-	if s.Box.Open() {
-		return cmd, nil, cmd.Start()
-	}
-	in, is := s.Waiting.(*waiting)
-	if !is || !in.stands(s.Box) { // such as in a clone, which was not there yet
-		if is {
-			in.end()
-		}
-		b, err := r.Prove(ctx, s.Box, s.Trial)
-		if err != nil {
-			return nil, nil, err
-		}
-		in = b.Waiting.(*waiting)
-	}
-	// It is not left half-way: a session that is to stop stops its agent.
-	if err := in.become(context.WithoutCancel(ctx), cmd); err != nil {
-		in.end()
-		return nil, nil, err
-	}
-	return in.cmd, in, nil
+	return unboxed(s.Box, exit), nil
 }
 
 // await waits until the agent has ended, by itself or because ctx did, and then until
