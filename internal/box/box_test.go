@@ -153,6 +153,44 @@ func TestNamespaceLinks(t *testing.T) {
 	}
 }
 
+// TestRefusal lets a box do without namespaces only where its configuration says so.
+func TestRefusal(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		profile fleet.BoxProfile
+		layers  fleet.BoxLayers
+		nested  bool
+		want    string
+	}{
+		{fleet.BoxWorkspace, fleet.BoxLayers{Landlock: 7, Refused: "no"}, false, `box = "workspace" needs a namespace: no`},
+		{fleet.BoxStrict, fleet.BoxLayers{Landlock: 7, Refused: "no"}, false, `box = "strict" needs a namespace: no`},
+		{fleet.BoxLandlock, fleet.BoxLayers{Landlock: 7}, false, ""},
+		{fleet.BoxLandlock, fleet.BoxLayers{Landlock: 7}, true, `a sandbox of the agent's own, within the box, needs a namespace: box = "landlock" asks for none`},
+		{fleet.BoxLandlock, fleet.BoxLayers{}, false, `neither Landlock nor namespaces: box = "landlock" asks for none`},
+		{fleet.BoxWorkspace, fleet.BoxLayers{Namespaces: "bwrap"}, false, ""},
+		{fleet.BoxOpen, fleet.BoxLayers{}, false, ""},
+	} {
+		must.Equal(t, string(tt.profile), box.Refusal(fleet.Box{Profile: tt.profile, Layers: tt.layers, Nested: tt.nested}), tt.want)
+	}
+}
+
+// TestNoNamespaces names the setting of the kernel that is in the way.
+func TestNoNamespaces(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"kernel.apparmor_restrict_unprivileged_userns=1": "sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for bwrap that allows userns",
+		"kernel.unprivileged_userns_clone=0":             "sudo sysctl kernel.unprivileged_userns_clone=1",
+		"user.max_user_namespaces=0":                     "sudo sysctl user.max_user_namespaces=15000",
+		"user.max_user_namespaces=9":                     "have the machine, or the host of this container, allow user namespaces: bwrap --ro-bind / / true",
+	} {
+		l := box.NoNamespaces(fleet.BoxLayers{Landlock: 7, Namespaces: "bwrap"}, "no", func(name string) string {
+			value, _ := strings.CutPrefix(setting, name+"=")
+			return strings.TrimSuffix(value, setting)
+		})
+		must.Equal(t, setting, l, fleet.BoxLayers{Landlock: 7, Refused: "no", Fix: want})
+	}
+}
+
 // TestMissing names what each set of layers lacks.
 func TestMissing(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package box
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -97,15 +98,33 @@ func Refusal(b fleet.Box) string {
 	case b.Open():
 		return ""
 	case l.Namespaces == "" && l.Landlock == 0:
-		return "neither Landlock nor namespaces: " + l.Refused
-	case l.Namespaces == "" && b.Profile == fleet.BoxStrict:
-		return `box = "strict" needs a namespace: ` + l.Refused
+		return "neither Landlock nor namespaces: " + cmp.Or(l.Refused, `box = "landlock" asks for none`)
 	case l.Namespaces == "" && b.Nested:
-		return "a sandbox of the agent's own, within the box, needs a namespace: " + l.Refused
+		return "a sandbox of the agent's own, within the box, needs a namespace: " + cmp.Or(l.Refused, `box = "landlock" asks for none`)
+	case l.Namespaces == "" && b.Profile != fleet.BoxLandlock:
+		return fmt.Sprintf("box = %q needs a namespace: %s", b.Profile, l.Refused)
 	case l.Namespaces == "" && len(b.Hidden) > 0:
 		return fleet.Listed(b.Hidden) + " lies in a folder that the agent may write or read: Landlock alone cannot hide it"
 	case b.Network != nil && l.Landlock < abiPorts:
 		return fmt.Sprintf("network: this kernel's Landlock has version %d, and ports take version %d (Linux 6.7)", l.Landlock, abiPorts)
 	}
 	return ""
+}
+
+// NoNamespaces is what a box has where bubblewrap cannot make namespaces, with what a person can do about it by the
+// settings of the kernel. Each of those is of some distributions only.
+func NoNamespaces(l fleet.BoxLayers, refused string, setting func(name string) string) fleet.BoxLayers {
+	l.Namespaces, l.Refused = "", refused
+	const apparmor, clone, most = "kernel.apparmor_restrict_unprivileged_userns", "kernel.unprivileged_userns_clone", "user.max_user_namespaces"
+	switch {
+	case setting(apparmor) == "1":
+		l.Fix = "sudo sysctl " + apparmor + "=0, or a profile of AppArmor for bwrap that allows userns"
+	case setting(clone) == "0":
+		l.Fix = "sudo sysctl " + clone + "=1"
+	case setting(most) == "0":
+		l.Fix = "sudo sysctl " + most + "=15000"
+	default:
+		l.Fix = "have the machine, or the host of this container, allow user namespaces: bwrap --ro-bind / / true"
+	}
+	return l
 }

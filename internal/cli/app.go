@@ -255,7 +255,11 @@ func (a *app) walls(c *config.Config) workspace.Walls {
 		if failed != nil || layers.Namespaces == "" && layers.Landlock == 0 {
 			return nil, failed
 		}
-		b := box.For(fleet.BoxWorkspace, box.Places{
+		profile := fleet.BoxWorkspace
+		if layers.Namespaces == "" {
+			profile = fleet.BoxLandlock
+		}
+		b := box.For(profile, box.Places{
 			Home: a.Getenv("HOME"), State: c.State, Config: c.Path, Dir: dir, Read: read, Programs: r.Needs(git, os.Environ(), dir),
 			Path: filepath.SplitList(a.Getenv("PATH")),
 		})

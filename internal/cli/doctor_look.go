@@ -278,7 +278,7 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 
 // boxFacts asks bubblewrap for a namespace.
 func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
-	facts := doctor.Boxes{Layers: session.Layers(ctx), Knobs: map[string]string{}}
+	facts := doctor.Boxes{Layers: session.Layers(ctx)}
 	for _, name := range c.AgentNames() {
 		if !c.HasAgent(name) {
 			continue
@@ -287,12 +287,6 @@ func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
 		facts.Agents = append(facts.Agents, doctor.AgentBox{
 			Agent: name, Box: fleet.Box{Profile: agent.Box, Nested: agent.OwnSandbox, Network: agent.Network},
 		})
-	}
-	for _, name := range doctor.Knobs() {
-		text, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
-		if err == nil {
-			facts.Knobs[name] = strings.TrimSpace(string(text))
-		}
 	}
 	return facts
 }

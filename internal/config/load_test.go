@@ -401,7 +401,7 @@ func TestLoadRefusesKeys(t *testing.T) {
 		},
 		{
 			"box", strings.Replace(least, "[category", `box = "closed"`+"\n[category", 1),
-			`5:1: agent.claude.box: want "workspace" or "strict" or "open", not "closed"`, `write box = "workspace"`,
+			`5:1: agent.claude.box: want "workspace" or "strict" or "landlock" or "open", not "closed"`, `write box = "workspace"`,
 		},
 		{"no category", strings.Replace(least, "[category.code]\n", "", 1), "1:1: category: missing", "write [category.code]"},
 		{"no command", strings.Replace(least, "command", "#", 1), "3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`},

@@ -26,7 +26,7 @@ type scalar struct {
 func enum(t reflect.Type) []string {
 	switch t {
 	case reflect.TypeFor[fleet.BoxProfile]():
-		return texts([]fleet.BoxProfile{fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxOpen})
+		return texts([]fleet.BoxProfile{fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxLandlock, fleet.BoxOpen})
 	case reflect.TypeFor[fleet.PromptMode]():
 		return texts([]fleet.PromptMode{fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile})
 	case reflect.TypeFor[fleet.TaskFormat]():

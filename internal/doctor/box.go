@@ -5,26 +5,17 @@ import (
 	"strings"
 
 	"stint/internal/box"
+	"stint/internal/fleet"
 )
-
-// Settings of the kernel that keep users from namespaces. Each is of some distributions only.
-const (
-	knobAppArmor = "kernel.apparmor_restrict_unprivileged_userns"
-	knobClone    = "kernel.unprivileged_userns_clone"
-	knobMost     = "user.max_user_namespaces"
-)
-
-// Knobs are their names.
-func Knobs() []string { return []string{knobAppArmor, knobClone, knobMost} }
 
 func examineBoxes(b Boxes) (list []Finding) {
 	const check = "box"
-	if b.Unseen != "" {
-		return []Finding{unknown(check, b.Unseen)}
-	}
 	for _, a := range b.Agents {
-		bad := Finding{Check: check, State: Warning, Fix: boxFix(b)}
+		bad := Finding{Check: check, State: Warning, Fix: boxFix(b.Layers)}
 		a.Box.Layers = b.Layers
+		if a.Box.Profile == fleet.BoxLandlock {
+			a.Box.Layers, bad.Fix = fleet.BoxLayers{Landlock: b.Layers.Landlock}, `write box = "workspace", which takes namespaces`
+		}
 		refusal, missing := box.Refusal(a.Box), box.Missing(a.Box)
 		switch {
 		case a.Box.Open():
@@ -35,8 +26,8 @@ func examineBoxes(b Boxes) (list []Finding) {
 		case len(missing) > 0:
 			bad.What = fmt.Sprintf("%s: %s; %s", a.Agent, a.Box, strings.Join(missing, "; "))
 			bad.Why = "one layer of the box does without the other"
-			if b.Layers.Refused != "" {
-				bad.Why = b.Layers.Refused
+			if a.Box.Profile == fleet.BoxLandlock {
+				bad.Why = "Landlock alone gives no more"
 			}
 		default:
 			bad = ok(check, "%s: %s", a.Agent, a.Box)
@@ -47,19 +38,11 @@ func examineBoxes(b Boxes) (list []Finding) {
 }
 
 // boxFix brings the layers back that the machine lacks.
-func boxFix(b Boxes) string {
+func boxFix(l fleet.BoxLayers) string {
 	switch {
-	case b.Layers.Namespaces == "" && strings.Contains(b.Layers.Refused, "not installed"):
-		return "sudo apt-get install bubblewrap"
-	case b.Layers.Namespaces == "" && b.Knobs[knobAppArmor] == "1":
-		return "sudo sysctl " + knobAppArmor + "=0, or a profile of AppArmor for bwrap that allows userns"
-	case b.Layers.Namespaces == "" && b.Knobs[knobClone] == "0":
-		return "sudo sysctl " + knobClone + "=1"
-	case b.Layers.Namespaces == "" && b.Knobs[knobMost] == "0":
-		return "sudo sysctl " + knobMost + "=15000"
-	case b.Layers.Namespaces == "":
-		return "have the machine, or the host of this container, allow user namespaces: bwrap --ro-bind / / true"
-	case b.Layers.Landlock == 0:
+	case l.Fix != "":
+		return l.Fix
+	case l.Landlock == 0:
 		return "boot Linux 5.13 or later with landlock in lsm=, see /sys/kernel/security/lsm"
 	}
 	return "boot a newer kernel: Linux 6.12 has all of Landlock that is used"

@@ -135,22 +135,28 @@ func TestExamine(t *testing.T) {
 		{"no box", func(f *Facts) { f.Boxes.Agents[0].Box.Profile = fleet.BoxOpen }, []string{
 			`box warning: claude: open | write in stint.toml, [agent.claude]: box = "workspace"`,
 		}},
-		{"no bubblewrap", func(f *Facts) { f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "bubblewrap is not installed"} }, []string{
-			"box warning: claude: workspace by Landlock 7; an agent can connect to the user bus, to agents for ssh and gpg keys, and to containers; " +
+		{"no bubblewrap", func(f *Facts) {
+			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not installed", Fix: "install it"}
+		}, []string{
+			`box problem: claude: box = "workspace" needs a namespace: not installed | install it`,
+		}},
+		{"Landlock by choice", func(f *Facts) {
+			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not installed", Fix: "install it"}
+			f.Boxes.Agents[0].Box.Profile = fleet.BoxLandlock
+		}, []string{
+			"box warning: claude: landlock by Landlock 7; an agent can connect to the user bus, to agents for ssh and gpg keys, and to containers; " +
 				"an agent can read and change memory that other processes share, such as files in /dev/shm; " +
-				"an agent can see the names of files outside, and change their modes and times | sudo apt-get install bubblewrap",
+				`an agent can see the names of files outside, and change their modes and times | write box = "workspace", which takes namespaces`,
 		}},
 		{"no namespaces", func(f *Facts) {
-			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not permitted"}
+			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not permitted", Fix: "permit it"}
 			f.Boxes.Agents[0].Box.Profile = fleet.BoxStrict
-			f.Boxes.Knobs = map[string]string{"kernel.apparmor_restrict_unprivileged_userns": "1"}
 		}, []string{
-			`box problem: claude: box = "strict" needs a namespace: not permitted | sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0, or a profile of AppArmor for bwrap that allows userns`,
+			`box problem: claude: box = "strict" needs a namespace: not permitted | permit it`,
 		}},
 		{"no layer", func(f *Facts) {
-			f.Boxes.Layers = fleet.BoxLayers{Refused: "not permitted"}
-			f.Boxes.Knobs = map[string]string{"user.max_user_namespaces": "0"}
-		}, []string{"box problem: claude: neither Landlock nor namespaces: not permitted | sudo sysctl user.max_user_namespaces=15000"}},
+			f.Boxes.Layers = fleet.BoxLayers{Refused: "not permitted", Fix: "permit it"}
+		}, []string{"box problem: claude: neither Landlock nor namespaces: not permitted | permit it"}},
 		{"an older Landlock", func(f *Facts) { f.Boxes.Layers.Landlock = 2 }, []string{
 			"box warning: claude: workspace by Landlock 2 and namespaces; an agent can connect to abstract sockets | boot a newer kernel: Linux 6.12 has all of Landlock that is used",
 		}},

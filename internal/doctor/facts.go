@@ -192,10 +192,8 @@ type Command struct {
 
 // Boxes are the boxes that agents are configured to have, and what holds them here.
 type Boxes struct {
-	Unseen string
 	Layers fleet.BoxLayers
 	Agents []AgentBox
-	Knobs  map[string]string // settings of the kernel that keep users from namespaces, by name
 }
 
 // AgentBox is the box of an agent. It has no files: where they are differs by session.

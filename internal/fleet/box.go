@@ -13,6 +13,8 @@ const (
 	BoxWorkspace BoxProfile = "workspace"
 	// BoxStrict lets it read only what is listed for it, beside what programs need to start.
 	BoxStrict BoxProfile = "strict"
+	// BoxLandlock is BoxWorkspace without namespaces, and weaker.
+	BoxLandlock BoxProfile = "landlock"
 	// BoxOpen is no box.
 	BoxOpen BoxProfile = "open"
 )
@@ -42,6 +44,7 @@ type BoxLayers struct {
 	Landlock   int    // the version of the kernel's interface; 0: it has none
 	Namespaces string // the program that makes them; empty: they cannot be made
 	Refused    string // why they cannot
+	Fix        string // what a person can do about it
 }
 
 // String is the profile, and the layers that hold it.

@@ -78,6 +78,7 @@ type Status struct {
 	Away    *fleet.Away   // the reviewer is; nil: nobody said so
 	Stopped []StoppedAgent
 	Unboxed []string           // agents that run without a box, by name
+	Weak    []string           // agents whose box has no namespaces
 	Waiting []fleet.Waiting    // by task
 	Untold  []fleet.TaskMemory // whose source does not show their state, by task
 	Spent   []fleet.Spent      // today, by scope
@@ -143,7 +144,10 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		s.Away = &snapshot.Away
 	}
 	s.Stopped = e.stoppedAgents(snapshot, s.At)
-	s.Unboxed = plain.Kept(e.Config.AgentNames(), func(name string) bool { return e.Config.Agents[name].Box == fleet.BoxOpen })
+	boxed := func(how fleet.BoxProfile) []string {
+		return plain.Kept(e.Config.AgentNames(), func(name string) bool { return e.Config.Agents[name].Box == how })
+	}
+	s.Unboxed, s.Weak = boxed(fleet.BoxOpen), boxed(fleet.BoxLandlock)
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {

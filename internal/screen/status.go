@@ -47,6 +47,9 @@ func Status(v StatusView, s Style) []string {
 	if len(v.Unboxed) > 0 {
 		trouble.text("no box", strings.Join(safe(v.Unboxed), ", "))
 	}
+	if len(v.Weak) > 0 {
+		trouble.text("weak box", strings.Join(safe(v.Weak), ", ")+" (landlock)")
+	}
 	trouble.text("reviewer", awayText(v))
 	trouble.alarms(v)
 

@@ -115,16 +115,22 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 		return b, err
 	}
 	b.Layers = promised()
+	if b.Profile == fleet.BoxLandlock {
+		b.Layers = fleet.BoxLayers{Landlock: b.Layers.Landlock}
+	}
 	status, err := r.try(ctx, b, with)
 	if err != nil && status != inside.Failed && b.Layers.Namespaces != "" { // nobody tried it
 		if b.Layers = kept(ctx, b.Layers); b.Layers.Namespaces == "" {
 			_, err = r.try(ctx, b, with)
 		}
 	}
-	if err != nil {
-		return b, fleet.WithHint(err, `stint doctor; with box = "open" the agent runs without one`)
+	switch {
+	case err == nil:
+		return b, nil
+	case b.Layers.Fix != "" && b.Layers.Landlock > 0 && !b.Nested:
+		return b, fleet.WithHint(err, b.Layers.Fix+`; box = "landlock" is weaker and does without`)
 	}
-	return b, nil
+	return b, fleet.WithHint(err, `stint doctor; with box = "open" the agent runs without one`)
 }
 
 // Layers are the layers that a box has on this machine.
@@ -134,7 +140,7 @@ func Layers(ctx context.Context) fleet.BoxLayers { return kept(ctx, promised()) 
 func promised() fleet.BoxLayers {
 	bwrap, err := exec.LookPath("bwrap")
 	if err != nil {
-		return fleet.BoxLayers{Landlock: inside.Landlock(), Refused: "bubblewrap is not installed"}
+		return fleet.BoxLayers{Landlock: inside.Landlock(), Refused: "bubblewrap is not installed", Fix: "sudo apt install bubblewrap"}
 	}
 	return fleet.BoxLayers{Landlock: inside.Landlock(), Namespaces: bwrap}
 }
@@ -146,7 +152,10 @@ func kept(ctx context.Context, l fleet.BoxLayers) fleet.BoxLayers {
 	}
 	least := []string{l.Namespaces, "--unshare-pid", "--unshare-ipc", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"}
 	if _, refused := ask(ctx, least); refused != nil {
-		l.Namespaces, l.Refused = "", refused.Error()
+		return box.NoNamespaces(l, refused.Error(), func(setting string) string {
+			text, _ := os.ReadFile("/proc/sys/" + strings.ReplaceAll(setting, ".", "/"))
+			return strings.TrimSpace(string(text))
+		})
 	}
 	return l
 }

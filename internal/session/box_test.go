@@ -43,6 +43,9 @@ func TestProve(t *testing.T) {
 				t.Setenv("PATH", filepath.Dir(bwrap(t, "/usr/bin/env >>"+seen+`; exec `+bubblewrap+` "$@"`)))
 			}
 			r, s := boxed(t, testSpec(t, "dump", "an argument", "", "a\nb"))
+			if name == "Landlock" {
+				s.Box.Profile = fleet.BoxLandlock
+			}
 			s.Environment = append(s.Environment, "latin=\xe9")
 			s.Box = must.Get(r.Prove(t.Context(), s.Box, s.Trial))(t)
 			if l := s.Box.Layers; l.Landlock == 0 || (l.Namespaces != "") != (name == "both layers") {

@@ -32,7 +32,8 @@ type Status struct {
 	Away    *Away          `json:"away"`    // null: nobody said that the reviewer is
 	Lineage *Lineage       `json:"lineage"` // null: the store lost nothing that it had acknowledged, as far as it is known
 	Agents  []StoppedAgent `json:"agents_stopped"`
-	Unboxed []string       `json:"agents_unboxed"` // that run without a box
+	Unboxed []string       `json:"agents_unboxed"`    // that run without a box
+	Weak    []string       `json:"agents_landlocked"` // whose box has no namespaces
 	Waiting []Waiting      `json:"waiting_for_person"`
 	Untold  []Untold       `json:"untold"`
 	Spent   []Spent        `json:"spent_today"` // UTC, with what sessions under way are expected to use
@@ -173,7 +174,7 @@ func NewStatus(name fleet.Name, s inspect.Status) Status {
 			}
 			return o
 		}),
-		Unboxed: listed(s.Unboxed),
+		Unboxed: listed(s.Unboxed), Weak: listed(s.Weak),
 		Waiting: each(s.Waiting, func(q fleet.Waiting) Waiting {
 			return Waiting{q.Task, q.Failures, q.Sessions, plain.Stamp(q.Since), q.Reason}
 		}),

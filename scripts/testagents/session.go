@@ -194,6 +194,9 @@ func (s session) edit(config string) string {
 		agent = "one"
 		config = strings.Replace(config, "[category.code]\n", s.program()+"[category.code]\n", 1)
 	}
+	if s.refused {
+		config = set(config, "agent."+agent, "box", `"landlock"`)
+	}
 	for _, key := range [][2]string{
 		{"timeout", timeout},
 		{"workspace", workspace},

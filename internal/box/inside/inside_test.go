@@ -36,7 +36,7 @@ func system(t *testing.T) fleet.Box {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "\xe9")
 	must.Do(t, os.Mkdir(dir, 0o700))
-	b := box.For(fleet.BoxWorkspace, box.Places{Home: "/nowhere", State: "/nowhere", Dir: dir})
+	b := box.For(fleet.BoxLandlock, box.Places{Home: "/nowhere", State: "/nowhere", Dir: dir})
 	b.Layers.Landlock = Landlock()
 	return b
 }
