@@ -6,7 +6,7 @@
 // (package inside). It needs no privilege, and can only allow: what lies in a folder that may
 // be written may be written. The second is a mount namespace that bubblewrap makes
 // ([Namespace]), where the kernel lets users have one: there, what is not listed is not there.
-// [Layers] says what is missing where only one of them holds.
+// [Missing] says what is missing where only one of them holds.
 package box
 
 import (
@@ -48,7 +48,7 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	if profile == fleet.BoxStrict {
 		b.Read = append(b.Read, toStart()...)
 	} else {
-		b.Read = slices.Concat(b.Read, system(), below(p.Home, toolChains()), p.Path)
+		b.Read = slices.Concat(b.Read, system(), below(p.Home, toolChains()...), p.Path)
 	}
 	b.Write = slices.Concat(p.Own, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
@@ -114,12 +114,6 @@ func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
 // git adds what commits need of what git keeps. The process may not change what git runs: hooks,
 // and programs that its configuration names.
 func (p Places) git(b *fleet.Box) {
-	in := func(folder string, names ...string) (paths []string) {
-		for _, name := range names {
-			paths = append(paths, filepath.Join(folder, name))
-		}
-		return paths
-	}
 	if p.GitDir == "" {
 		return
 	}
@@ -130,7 +124,7 @@ func (p Places) git(b *fleet.Box) {
 	shared := p.GitDir == p.GitCommon
 	b.Write = append(b.Write, p.GitDir)
 	if !shared {
-		b.Fixed = append(b.Fixed, in(p.GitDir, "commondir", "gitdir")...)
+		b.Fixed = append(b.Fixed, below(p.GitDir, "commondir", "gitdir")...)
 		b.Made = append(b.Made, filepath.Join(p.GitDir, "config.worktree"))
 	}
 	if file := filepath.Join(p.Dir, ".git"); file != p.GitDir {
@@ -138,14 +132,14 @@ func (p Places) git(b *fleet.Box) {
 	}
 	if !shared && !p.Nested {
 		b.Read = append(b.Read, p.GitCommon)
-		b.Write = append(b.Write, in(p.GitCommon, "objects", "refs", "logs")...)
+		b.Write = append(b.Write, below(p.GitCommon, "objects", "refs", "logs")...)
 		return
 	}
 	// Mounted by itself: else it could be moved away, and another one made in its place. A sandbox
 	// within the box makes files in it, to mount others over them.
 	b.Write = append(b.Write, p.GitCommon)
 	b.Fixed = append(b.Fixed, filepath.Join(p.GitCommon, "config"))
-	b.Made = append(b.Made, in(p.GitCommon, "config.worktree", "hooks", "info", "modules", "worktrees")...)
+	b.Made = append(b.Made, below(p.GitCommon, "config.worktree", "hooks", "info", "modules", "worktrees")...)
 }
 
 // shows reports whether a path that may be read would show what no box is to show: the home
@@ -174,7 +168,7 @@ func clean(list []string) []string {
 	return slices.Compact(list)
 }
 
-func below(folder string, names []string) (paths []string) {
+func below(folder string, names ...string) (paths []string) {
 	if folder == "" {
 		return nil
 	}

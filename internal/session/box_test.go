@@ -63,6 +63,9 @@ func TestProve(t *testing.T) {
 			if !slices.Equal(g.Environment, s.Environment) || !slices.Equal(g.Args, s.Argv) || g.Dir != s.Dir || g.Stdin != s.Prompt {
 				t.Errorf("got %+v, want what the spec says", g)
 			}
+			if strings.Trim(g.Blocked, "0") != "" {
+				t.Errorf("the agent's blocked signals are %s", g.Blocked)
+			}
 			var alive unix.Stat_t
 			if err := unix.Fstat(int(s.Alive.Fd()), &alive); err != nil || g.Alive != alive.Ino {
 				t.Errorf("the agent's third descriptor is the file %d, want its run's lock: %v", g.Alive, err)
