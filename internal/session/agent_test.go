@@ -128,6 +128,7 @@ type given struct {
 }
 
 func dump() error {
+	fmt.Fprintln(os.Stderr, "to stderr")
 	stdin, err := io.ReadAll(os.Stdin)
 	if err != nil {
 		return err

@@ -254,7 +254,7 @@ func memory(text string) (*os.File, error) {
 }
 
 // startDeaf starts a process that SIGTERM does not end: what carries the agent into its box must
-// outlast it. The process in the box unblocks the signal when it becomes the agent.
+// outlast it. Go's runtime unblocks the signal in the process that becomes the agent.
 func startDeaf(cmd *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -63,6 +63,9 @@ func TestProve(t *testing.T) {
 			if !slices.Equal(g.Environment, s.Environment) || !slices.Equal(g.Args, s.Argv) || g.Dir != s.Dir || g.Stdin != s.Prompt {
 				t.Errorf("got %+v, want what the spec says", g)
 			}
+			if log := readFile(t, s.Files.Log); !strings.HasSuffix(log, "to stderr\n") {
+				t.Errorf("the log has %q", log)
+			}
 			if strings.Trim(g.Blocked, "0") != "" {
 				t.Errorf("the agent's blocked signals are %s", g.Blocked)
 			}

@@ -154,10 +154,6 @@ func (o Order) follow(program []string) error {
 			return err
 		}
 	}
-	// SIGTERM is for the program and not for what carries it: its supervisor blocked it.
-	if err := unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil); err != nil {
-		return err
-	}
 	return fmt.Errorf("%s: %w", program[0], syscall.Exec(program[0], program[1:], environment))
 }
 

@@ -60,6 +60,16 @@ func TestRestrict(t *testing.T) {
 	}
 }
 
+// TestEnvironment gives a program the environment of this process, without what bubblewrap adds.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("PWD", "/nowhere")
+	t.Setenv("LATIN", "\xe9")
+	said, status := follow(t, Order{Box: system(t)}, "/usr/bin/env", "env")
+	if lines := strings.Split(said, "\n"); status != 0 || slices.Contains(lines, "PWD=/nowhere") || !slices.Contains(lines, "LATIN=\xe9") {
+		t.Errorf("status %d, %s", status, said)
+	}
+}
+
 // TestTrial finds each wall broken where there is no box, and none that a box promises.
 func TestTrial(t *testing.T) {
 	t.Parallel()
