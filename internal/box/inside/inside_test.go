@@ -48,13 +48,15 @@ func TestRestrict(t *testing.T) {
 	if newest < 1 {
 		t.Fatal("this kernel has no Landlock")
 	}
+	const script = `cd "$1" && echo made >file && cat file && mkdir d && mv file moved; ln moved d/linked 2>d/no && echo linked; cat "$2"; echo >"$2.new"`
 	secret := filepath.Join(t.TempDir(), "secret")
 	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	for version := 1; version <= newest; version++ {
 		b := system(t)
 		b.Layers.Landlock = version
-		said, status := follow(t, Order{Box: b}, "/bin/sh", "sh", "-c", `cd "$1" && echo made >file && cat file && mv file moved && rm moved; cat "$2"; echo >"$2.new"`, "sh", b.Write[0], secret)
-		if status == 0 || !strings.HasPrefix(said, "made\n") || strings.Contains(said, "\nsecret") || strings.Count(said, "Permission denied") != 2 {
+		said, status := follow(t, Order{Box: b}, "/bin/sh", "sh", "-c", script, "sh", b.Write[0], secret)
+		if status == 0 || !strings.HasPrefix(said, "made\n") || strings.Contains(said, "\nsecret") || strings.Count(said, "Permission denied") != 2 ||
+			strings.Contains(said, "\nlinked") != (version > 1) {
 			t.Errorf("version %d: status %d, %s", version, status, said)
 		}
 	}
