@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store/table"
 )
 
 const (
@@ -162,9 +163,9 @@ func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 
 // judgeAgent takes the end of a session into what is known of its agent, and of the failures of
 // that agent which were held back.
-func (p *Page) judgeAgent(r *fleet.Run) {
+func (p Tx) judgeAgent(r *fleet.Run) {
 	a := p.agent(r.Agent)
-	j, ok := Judge(a.AgentState, *r, p.Now)
+	j, ok := Judge(a.AgentState, *r, p.Now())
 	if !ok {
 		return
 	}
@@ -175,7 +176,7 @@ func (p *Page) judgeAgent(r *fleet.Run) {
 	p.putAgent(a)
 }
 
-func (p *Page) putAgent(a Agent) {
+func (p Tx) putAgent(a table.Agent) {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
@@ -185,11 +186,11 @@ func (p *Page) putAgent(a Agent) {
 
 // letGo has the failures of an agent that were held back count for the work, or makes them the
 // agent's own.
-func (p *Page) letGo(agent string, own bool) {
-	for r := range p.Runs.All() {
-		if r.Agent != agent || !r.Held {
-			continue
-		}
+func (p Tx) letGo(agent string, own bool) {
+	held := p.Runs.Ask("agent", agent, "held", 1)
+	p.Ahead(p.Uses.Ask("run", held.Col("id")), p.Tasks.Ask("task", held.Col("task")), p.Lessons.Ask("category", held.Col("category")),
+		p.Checkpoints.Ask("category", held.Col("category"), lastCheckpoint()))
+	for _, r := range p.Runs.Where("agent", agent, "held", 1) {
 		r.Held = false
 		if own {
 			r.Verdict.Grade, r.Verdict.Fault = nil, fleet.FaultAgent
@@ -201,7 +202,7 @@ func (p *Page) letGo(agent string, own bool) {
 }
 
 // spare takes a failure that was the agent's own out of what is remembered of a task.
-func (p *Page) spare(id fleet.TaskID) {
+func (p Tx) spare(id fleet.TaskID) {
 	if id == "" {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // Take is how a request for a claim ends, by the claim on record: one that was never granted has
@@ -48,18 +49,18 @@ func Holds(c fleet.Claim, h store.Hold, at time.Time) bool {
 }
 
 // Take grants, renews or denies a claim. Denied, it returns the one in the way.
-func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
+func (p Tx) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	if err := lasts(r.TTL); err != nil {
 		return "", fleet.Claim{}, err
 	}
 	c := p.claim(r.Key)
-	if Repeats(c.Claim, r, p.Now) {
+	if Repeats(c.Claim, r, p.Now()) {
 		return fleet.Granted, c.Claim, nil
 	}
-	grant := Take(c.Claim, r, p.Now)
+	grant := Take(c.Claim, r, p.Now())
 	switch grant {
 	case fleet.Denied:
-		c.ReadAt = p.Now
+		c.ReadAt = p.Now()
 		return grant, c.Claim, nil
 	case fleet.Granted:
 		if err := p.barred(); err != nil {
@@ -70,8 +71,8 @@ func (p *Page) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 			over = c.ExpiresAt
 		}
 		l := p.lineage()
-		c = Claim{Claim: fleet.Claim{
-			Key: r.Key, Holder: r.Holder, Epoch: l.Epoch(c.Epoch, c.Incarnation), AcquiredAt: p.Now, ExpiresAt: whole(p.Now.Add(r.TTL)), Note: r.Note, Attempt: r.Attempt,
+		c = table.Claim{Claim: fleet.Claim{
+			Key: r.Key, Holder: r.Holder, Epoch: l.Epoch(c.Epoch, c.Incarnation), AcquiredAt: p.Now(), ExpiresAt: table.Whole(p.Now().Add(r.TTL)), Note: r.Note, Attempt: r.Attempt,
 		}, Incarnation: l.Incarnation, TookOver: over}
 	case fleet.Renewed:
 		if r.Note != "" {
@@ -92,21 +93,27 @@ func lasts(ttl time.Duration) error {
 
 // renewed moves the expiry. A grant that lies ahead was made by a clock that was wrong: it is taken
 // for one of now, and the claim is further ahead than it is long no more.
-func (p *Page) renewed(c Claim, ttl time.Duration) Claim {
-	if c.AcquiredAt.After(p.Now) {
-		c.AcquiredAt = p.Now
+func (p Tx) renewed(c table.Claim, ttl time.Duration) table.Claim {
+	if c.AcquiredAt.After(p.Now()) {
+		c.AcquiredAt = p.Now()
 	}
-	c.ExpiresAt = whole(p.Now.Add(ttl))
+	c.ExpiresAt = table.Whole(p.Now().Add(ttl))
 	c.Renewals++
 	return c
 }
 
 // Renew moves a held claim's expiry to ttl from now. A session's machine is heard of by it.
-func (p *Page) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
+func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	if err := lasts(ttl); err != nil {
 		return store.Kept{}, err
 	}
-	at := p.Now
+	id, session := h.Holder.Run()
+	p.Ahead(p.Claims.Like(claimRow(h.Key)))
+	if session {
+		run := p.Runs.Like(runRow(id))
+		p.Ahead(run, p.Heard.Ask("host", run.Col("host")))
+	}
+	at := p.Now()
 	if h.Kept {
 		at = time.Time{} // if it has expired, then by a clock that was set
 	}
@@ -115,35 +122,38 @@ func (p *Page) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 		return store.Kept{}, err
 	}
 	kept := store.Kept{Claim: p.decide(p.renewed(c, ttl))}
-	if id, session := h.Holder.Run(); session {
-		if r, found := p.run(id); found {
-			kept.Stop = r.Stop
-			p.hear(r.Host)
-			p.keepTail(id, h.Tail)
-		}
+	if r, found := p.run(id); session && found {
+		kept.Stop = r.Stop
+		p.hear(r.Host)
+		p.keepTail(id, h.Tail)
 	}
 	return kept, nil
 }
 
 // Release gives a held claim back.
-func (p *Page) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
-	c, err := p.held(h, p.Now)
+func (p Tx) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Claim, error) {
+	run, session := h.Holder.Run()
+	p.Ahead(p.Claims.Like(claimRow(h.Key)))
+	if session && h.Key.IsLane() {
+		p.Ahead(p.Holds.Ask("run", run, "released_at", nil))
+	}
+	c, err := p.held(h, p.Now())
 	if err != nil && Released(c.Claim, h, ending, reason) {
 		return c.Claim, nil
 	}
 	if err != nil {
 		return fleet.Claim{}, err
 	}
-	if run, session := c.Holder.Run(); session && c.Key.IsLane() {
+	if session && c.Key.IsLane() {
 		p.vacate(run)
 	}
-	c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
+	c.ReleasedAt, c.Ending, c.Reason = p.Now(), ending, reason
 	return p.decide(c), nil
 }
 
 // held is the claim of a hold, of whichever epoch it is if the hold names none, if it had not
 // expired at a time.
-func (p *Page) held(h store.Hold, at time.Time) (Claim, error) {
+func (p Tx) held(h store.Hold, at time.Time) (table.Claim, error) {
 	c := p.claim(h.Key)
 	if h.Epoch == 0 {
 		h.Epoch = c.Epoch
@@ -152,32 +162,31 @@ func (p *Page) held(h store.Hold, at time.Time) (Claim, error) {
 }
 
 // ReleaseHolder gives back whatever a holder still holds, expired or not, except a lane.
-func (p *Page) ReleaseHolder(holder fleet.Holder, ending fleet.Ending) {
+func (p Tx) ReleaseHolder(holder fleet.Holder, ending fleet.Ending) {
 	p.giveBack(holder, ending, "", func(key fleet.Key) bool { return !key.IsLane() })
 }
 
 // LeaveLane gives a run's lane back.
-func (p *Page) LeaveLane(run fleet.RunID) {
+func (p Tx) LeaveLane(run fleet.RunID) {
+	p.Ahead(p.Holds.Ask("run", run, "released_at", nil))
 	p.giveBack(run.Holder(), fleet.EndingReleased, "", fleet.Key.IsLane)
 	p.vacate(run)
 }
 
 // vacate ends the holds of lanes that a run has on record, and reports whether there were any.
-func (p *Page) vacate(run fleet.RunID) (had bool) {
-	for h := range p.Holds.All() {
-		if h.Run == run && h.ReleasedAt.IsZero() {
-			h.ReleasedAt = p.Now
-			p.Holds.Put(h)
-			had = true
-		}
+func (p Tx) vacate(run fleet.RunID) (had bool) {
+	list := p.holds(run)
+	for _, h := range list {
+		h.ReleasedAt = p.Now()
+		p.Holds.Put(h)
 	}
-	return had
+	return len(list) > 0
 }
 
-func (p *Page) giveBack(holder fleet.Holder, ending fleet.Ending, reason string, which func(fleet.Key) bool) (had bool) {
-	for c := range p.Claims.All() {
-		if c.Holder == holder && c.ReleasedAt.IsZero() && which(c.Key) {
-			c.ReleasedAt, c.Ending, c.Reason = p.Now, ending, reason
+func (p Tx) giveBack(holder fleet.Holder, ending fleet.Ending, reason string, which func(fleet.Key) bool) (had bool) {
+	for _, c := range p.claims(holder) {
+		if which(c.Key) {
+			c.ReleasedAt, c.Ending, c.Reason = p.Now(), ending, reason
 			p.decide(c)
 			had = true
 		}
@@ -187,30 +196,14 @@ func (p *Page) giveBack(holder fleet.Holder, ending fleet.Ending, reason string,
 
 // Fence fails with [fleet.ErrLost] unless the claim is still this holder's at this epoch, and had
 // not expired at a time.
-func (p *Page) Fence(h store.Hold, at time.Time) error {
+func (p Tx) Fence(h store.Hold, at time.Time) error {
 	if !Holds(p.claim(h.Key).Claim, h, at) {
 		return fleet.ErrLost
 	}
 	return nil
 }
 
-// claim is a key's row, or one with epoch 0 when it was never claimed.
-func (p *Page) claim(key fleet.Key) Claim {
-	c, _ := p.Claims.Get(Claim{Claim: fleet.Claim{Key: key}})
-	return c
-}
-
-// claims are those that a holder has not given back.
-func (p *Page) claims(holder fleet.Holder) (list []fleet.Claim) {
-	for c := range p.Claims.All() {
-		if c.Holder == holder && c.ReleasedAt.IsZero() {
-			list = append(list, c.Claim)
-		}
-	}
-	return list
-}
-
-func (p *Page) decide(c Claim) fleet.Claim {
+func (p Tx) decide(c table.Claim) fleet.Claim {
 	p.Claims.Put(c)
 	return c.Claim
 }

@@ -7,6 +7,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // Copy copies all rows of a store into an empty one, and marks the first as moved there, so that
@@ -17,29 +18,31 @@ import (
 // both have them and the first is in use: the next call finds the same rows in both, and marks it. The
 // rows are read back and compared before the mark, unless this is a dry run.
 func Copy(ctx context.Context, from, to Engine, name string, dryRun bool) (list []store.Copied, err error) {
-	err = from.Change(ctx, Need{Every: true}, func(src *Page) error {
-		list = plain.Each(src.Tables(), func(t Named) store.Copied { return store.Copied{Table: t.Name, Rows: t.Len()} })
-		for r := range src.Runs.All() {
-			if r.EndedAt.IsZero() {
-				return fleet.WithHint(fmt.Errorf("run %s of %s is open: %w", r.ID, r.Category, fleet.ErrUsage),
-					"stint pause, wait until no session runs (stint status), and try again")
-			}
+	err = from.Change(ctx, Copying, func(src Tx) error {
+		src.All()
+		list = plain.Each(src.Tables(), func(t table.Rowset) store.Copied { return store.Copied{Table: t.Name(), Rows: t.Len()} })
+		for _, r := range src.Runs.Where("ended_at", nil) {
+			return fleet.WithHint(fmt.Errorf("run %s of %s is open: %w", r.ID, r.Category, fleet.ErrUsage),
+				"stint pause, wait until no session runs (stint status), and try again")
 		}
-		err := to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.fill(src) })
+		err := to.Change(ctx, Copying, func(p Tx) error { return p.fill(src) })
 		if err == nil && !dryRun {
-			err = to.Change(ctx, Need{Every: true}, func(p *Page) error { return p.like(src) })
+			err = to.Change(ctx, Copying, func(p Tx) error { return p.like(src) })
 		}
 		if err != nil {
 			return fmt.Errorf("copy to %s: %w", name, err)
 		}
-		src.Moved = name
+		row := src.fleet()
+		row.Moved = name
+		src.Fleet.Put(row)
 		return nil
 	})
 	return list, err
 }
 
-// fill has all rows of another page written, unless they are here already.
-func (p *Page) fill(from *Page) error {
+// fill has all rows of another write's store written, unless they are here already.
+func (p Tx) fill(from Tx) error {
+	p.All()
 	here, there := p.Tables(), from.Tables()
 	rows := 0
 	for _, t := range here {
@@ -53,26 +56,27 @@ func (p *Page) fill(from *Page) error {
 		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "empty it, or name another: stint help hosts")
 	}
 	for i, t := range here {
-		t.take(there[i].Rowset, true)
+		t.Fill(there[i])
 	}
-	p.Number = from.Number
+	p.Fleet.Put(table.Fleet{Fires: from.fleet().Fires, Edge: from.fleet().Edge})
 	if l := from.lineage(); l.Incarnation > 0 { // of its servers, this is none
 		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
 	}
-	p.SetEdge(from.Edge)
 	return nil
 }
 
-// like refuses a page that has not the same rows as another.
-func (p *Page) like(from *Page) error {
+// like refuses a store that has not the same rows as another.
+func (p Tx) like(from Tx) error {
+	p.All()
 	there := from.Tables()
 	for i, t := range p.Tables() {
-		if !t.same(there[i].Rowset) {
-			return fmt.Errorf("table %s has %d rows, which are not the %d that were copied", t.Name, t.Len(), there[i].Len())
+		if !t.Same(there[i]) {
+			return fmt.Errorf("table %s has %d rows, which are not the %d that were copied", t.Name(), t.Len(), there[i].Len())
 		}
 	}
-	if p.Number != from.Number || !p.Edge.From.Equal(from.Edge.From) || p.Edge.Fire != from.Edge.Fire {
-		return fmt.Errorf("the number of the last fire is %d, not %d, or the record begins elsewhere", p.Number, from.Number)
+	is, was := p.fleet(), from.fleet()
+	if is.Fires != was.Fires || is.Edge != was.Edge {
+		return fmt.Errorf("the number of the last fire is %d, not %d, or the record begins elsewhere", is.Fires, was.Fires)
 	}
 	return nil
 }

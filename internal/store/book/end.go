@@ -5,11 +5,15 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // Complete ends a run that worked under a claim.
-func (p *Page) Complete(r fleet.Run) error {
+func (p Tx) Complete(r fleet.Run) error {
+	p.ends(r.ID)
+	p.Ahead(p.Claims.Like(claimRow(r.Key)))
 	if p.repeatsEnd(r) {
 		return nil
 	}
@@ -20,7 +24,9 @@ func (p *Page) Complete(r fleet.Run) error {
 }
 
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
-func (p *Page) EndRun(r fleet.Run) error {
+func (p Tx) EndRun(r fleet.Run) error {
+	p.ends(r.ID)
+	p.Ahead(p.Claims.Like(claimRow(r.Key)))
 	r.Verdict.Grade = nil
 	if p.repeatsEnd(r) {
 		return nil
@@ -28,8 +34,17 @@ func (p *Page) EndRun(r fleet.Run) error {
 	return p.end(r)
 }
 
+// ends asks for all that a run's end is about.
+func (p Tx) ends(id fleet.RunID) {
+	run := p.Runs.Like(runRow(id))
+	held := p.Runs.Ask("agent", run.Col("agent"), "held", 1)
+	p.Ahead(run, held, p.Agents.Ask("agent", run.Col("agent")), p.Spent.Ask("day", run.Col("day")), p.Arms.Ask())
+	p.Ahead(p.Uses.Ask("run", id), p.Tasks.Ask("task", run.Col("task")), p.Lessons.Ask("category", run.Col("category")),
+		p.Checkpoints.Ask("category", run.Col("category"), lastCheckpoint()))
+}
+
 // repeatsEnd reports whether the run has ended on record by this very verdict.
-func (p *Page) repeatsEnd(r fleet.Run) bool {
+func (p Tx) repeatsEnd(r fleet.Run) bool {
 	recorded, found := p.run(r.ID)
 	return found && !recorded.EndedAt.IsZero() && RepeatsEnd(recorded.Run, r)
 }
@@ -50,14 +65,14 @@ func same[T comparable](a, b *T) bool {
 }
 
 // endOf is when a run ended: before this, if it could not be recorded then.
-func (p *Page) endOf(r fleet.Run) time.Time {
-	if r.EndedAt.IsZero() || r.EndedAt.After(p.Now) {
-		return p.Now
+func (p Tx) endOf(r fleet.Run) time.Time {
+	if r.EndedAt.IsZero() || r.EndedAt.After(p.Now()) {
+		return p.Now()
 	}
 	return r.EndedAt
 }
 
-func (p *Page) end(r fleet.Run) error {
+func (p Tx) end(r fleet.Run) error {
 	row, found := p.run(r.ID)
 	late := found && p.overran(&row, r)
 	if late && !row.EndedAt.IsZero() { // others closed it meanwhile; this is its own machine's word
@@ -73,9 +88,12 @@ func (p *Page) end(r fleet.Run) error {
 	// The record says whose session it was, at which task.
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
-	row.EndedAt, row.Verdict, row.Held = whole(p.endOf(r)), r.Verdict, r.Held
-	row.Usage, row.Commits, row.Branch, row.Awaits, row.QuotaUntil = r.Usage, r.Commits, r.Branch, r.Awaits, whole(r.QuotaUntil)
+	row.EndedAt, row.Verdict, row.Held = table.Whole(p.endOf(r)), r.Verdict, r.Held
+	row.Usage, row.Commits, row.Branch, row.Awaits, row.QuotaUntil = r.Usage, r.Commits, r.Branch, r.Awaits, table.Whole(r.QuotaUntil)
 	p.settle(&row)
+	if billed(r) {
+		row.Bill = row.ID
+	}
 	p.Runs.Put(row)
 	p.keepTail(r.ID, r.Tail)
 	p.judgeTask(r)
@@ -83,8 +101,18 @@ func (p *Page) end(r fleet.Run) error {
 	return nil
 }
 
+// billed reports whether a session says what the next of its agent will cost.
+func billed(r fleet.Run) bool {
+	switch r.Verdict.Outcome { //nolint:exhaustive // of the others no agent was at work, or not to its end
+	case fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout:
+		return r.Usage.Tokens != nil || r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed
+	default:
+		return false
+	}
+}
+
 // overran notes that a session ended after its lease was over, by its own machine's word.
-func (p *Page) overran(r *Run, of fleet.Run) bool {
+func (p Tx) overran(r *table.Run, of fleet.Run) bool {
 	over, end := r.LeaseOver, p.endOf(of)
 	switch c := p.claim(r.Key); {
 	case !over.IsZero() || r.Key == "" || r.Key != of.Key:
@@ -96,28 +124,31 @@ func (p *Page) overran(r *Run, of fleet.Run) bool {
 	if over.IsZero() || !end.After(over) {
 		return false
 	}
-	r.LeaseOver, r.OverranTo = over, whole(end)
+	r.LeaseOver, r.OverranTo = over, table.Whole(end)
 	return true
 }
 
 // Abandon gives back what a run whose session is gone has left, and books what that is known to
 // have used. The run ended when its session died; its claims and lane are held until now. It
 // reports whether anything was left.
-func (p *Page) Abandon(g store.Gone) (left bool, err error) {
+func (p Tx) Abandon(g store.Gone) (left bool, err error) {
+	p.ends(g.Run)
+	p.Ahead(p.Claims.Ask("holder", g.Run.Holder(), "released_at", nil), p.Holds.Ask("run", g.Run, "released_at", nil))
+	p.Ahead(p.seat(g.By)...)
 	if err := p.isCurrent(g.By); err != nil {
 		return false, err
 	}
-	if row, _ := p.run(g.Run); g.Silent && !row.Silent(p.claims(g.Run.Holder()), p.Now) {
+	if row, _ := p.run(g.Run); g.Silent && !row.Silent(plain.Each(p.claims(g.Run.Holder()), func(c table.Claim) fleet.Claim { return c.Claim }), p.Now()) {
 		return false, nil
 	}
 	return p.abandon(g), nil
 }
 
-func (p *Page) abandon(g store.Gone) (left bool) {
+func (p Tx) abandon(g store.Gone) (left bool) {
 	if row, err := p.open(g.Run); err == nil {
-		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
+		row.EndedAt, row.Verdict.Outcome, row.Verdict.Reason, row.Usage = table.Whole(p.endOf(fleet.Run{EndedAt: g.Died})), fleet.Abandoned, g.Reason, g.Used
 		for _, c := range p.claims(g.Run.Holder()) {
-			if c.Key == row.Key && !c.ExpiresAt.After(p.Now) {
+			if c.Key == row.Key && !c.ExpiresAt.After(p.Now()) {
 				row.LeaseOver = c.ExpiresAt
 			}
 		}
@@ -132,7 +163,7 @@ func (p *Page) abandon(g store.Gone) (left bool) {
 }
 
 // settle puts what a session used in place of what was reserved for it.
-func (p *Page) settle(r *Run) {
+func (p Tx) settle(r *table.Run) {
 	if r.Day == "" {
 		return
 	}

@@ -10,11 +10,13 @@ import (
 	"stint/internal/grade"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // AddFates records what became of the work of runs, and corrects what was learnt of them. It returns
 // those that are news, with the grades.
-func (p *Page) AddFates(list []fleet.Fate) (news []fleet.Fate) {
+func (p Tx) AddFates(list []fleet.Fate) (news []fleet.Fate) {
+	p.become(plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run }))
 	corrected := map[fleet.Category]bool{}
 	for _, f := range list {
 		if r, found := p.run(f.Run); found {
@@ -31,42 +33,43 @@ func (p *Page) AddFates(list []fleet.Fate) (news []fleet.Fate) {
 	return news
 }
 
+// become asks for all that is learnt anew where the work of runs became something.
+func (p Tx) become(ids []fleet.RunID) {
+	runs := p.Runs.Ask("id", table.In(ids))
+	category := runs.Col("category")
+	counted := p.Counted.Ask("category", category, countedSince())
+	p.Ahead(runs, p.Fates.Ask("run", table.In(ids)), p.Uses.Ask("run", table.In(ids)), p.Lessons.Ask("category", category), p.Arms.Ask(),
+		p.Checkpoints.Ask("category", category, sinceAlarm()), counted, p.Fates.Ask("belief", 1, "run", counted.Col("id")))
+}
+
 // addFate records one thing that became of a run's work, and reports whether it is news.
-func (p *Page) addFate(f fleet.Fate, r Run, corrected map[fleet.Category]bool) (fleet.Fate, bool) {
-	if f.At.IsZero() || f.At.After(p.Now) {
-		f.At = p.Now
+func (p Tx) addFate(f fleet.Fate, r table.Run, corrected map[fleet.Category]bool) (fleet.Fate, bool) {
+	if f.At.IsZero() || f.At.After(p.Now()) {
+		f.At = p.Now()
 	}
-	f.At = whole(f.At)
+	f.At = table.Whole(f.At)
 	var before []fleet.Fate
-	for known := range p.Fates.All() {
-		if known.Run != f.Run {
-			continue
-		}
+	awaits := r.Awaits // until something that counts became of its work
+	for _, known := range p.Fates.Where("run", f.Run) {
 		if known.Kind == f.Kind && known.Witness == f.Witness {
 			return f, false
 		}
 		before = append(before, known.Fate)
+		awaits = awaits && !known.Belief
 	}
 	f.Grade = Graded(r.Verdict.Grade, before, f)
 	was := cmp.Or(r.Grade, r.Verdict.Grade)
 	points := p.points(r.Category)
 	belief := len(points) > 0 && r.Counted > points[0].Arm.Graded
-	p.Fates.Put(Fate{f, len(before) + 1, belief})
+	p.Fates.Put(table.Fate{Fate: f, Seq: len(before) + 1, Belief: belief})
 	r.Grade = f.Grade
 	p.Runs.Put(r)
 	if f.Grade == nil || r.Counted == 0 {
 		return f, true
 	}
-	if belief {
-		for i, e := range p.Graded[r.Category] {
-			if e.ID == r.ID {
-				p.Graded[r.Category][i].Grade, p.Graded[r.Category][i].Awaits = f.Grade, false
-				corrected[r.Category] = corrected[r.Category] || e.Awaits
-			}
-		}
-	}
-	if *f.Grade != *was {
-		corrected[r.Category] = corrected[r.Category] || belief
+	changed := *f.Grade != *was
+	corrected[r.Category] = corrected[r.Category] || belief && (awaits || changed)
+	if changed {
 		p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
 			p.Learn.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: *f.Grade}, *was)
 		})
@@ -76,30 +79,51 @@ func (p *Page) addFate(f fleet.Fate, r Run, corrected map[fleet.Category]bool) (
 
 // points are the checkpoints of a category from the last alarm on: those grades that were counted
 // before it are corrected no more.
-func (p *Page) points(c fleet.Category) (list []Checkpoint) {
-	for point := range p.Checkpoints.All() {
-		switch {
-		case point.Category != c:
-		case point.Alarm:
-			list = []Checkpoint{point}
-		default:
-			list = append(list, point)
+func (p Tx) points(c fleet.Category) (list []table.Checkpoint) {
+	for _, point := range p.Checkpoints.Where("category", c, sinceAlarm()) {
+		if point.Alarm {
+			list = nil
 		}
+		list = append(list, point)
 	}
 	return list
 }
 
+// graded are the grades that a category counted after so many, in that order, as its evidence goes by them.
+func (p Tx) graded(c fleet.Category, after int) (list []store.Entry) {
+	runs := p.Counted.Ask("category", c, countedSince())
+	final := map[fleet.RunID]*float64{}
+	counted := p.Counted.Where("category", c, countedSince())
+	for _, f := range p.Fates.Where("belief", 1, "run", runs.Col("id")) { // in their order
+		final[f.Run] = f.Grade
+	}
+	for _, r := range counted {
+		if r.Counted <= after {
+			continue
+		}
+		e := store.Entry{
+			ID: r.ID, Category: c, Round: r.Round, Load: r.Load, Began: r.BeganAt(), First: r.Verdict.Grade, Grade: r.Verdict.Grade,
+			Awaits: r.Awaits, Counted: r.Counted, In: r.CountedIn,
+		}
+		if grade, corrected := final[r.ID]; corrected {
+			e.Grade, e.Awaits = cmp.Or(grade, e.Grade), false
+		}
+		list = append(list, e)
+	}
+	sorted(list, func(e store.Entry) int { return e.Counted })
+	return list
+}
+
 // relearn works the evidence of a category out anew.
-func (p *Page) relearn(c fleet.Category) {
+func (p Tx) relearn(c fleet.Category) {
 	rows := p.points(c)
-	points := plain.Each(rows, func(r Checkpoint) store.Checkpoint { return r.Checkpoint })
-	grades := slices.DeleteFunc(slices.Clone(p.Graded[c]), func(e store.Entry) bool { return e.Counted <= points[0].Arm.Graded })
-	points, arm := Relearnt(points, p.arm(c), grades)
+	points := plain.Each(rows, func(r table.Checkpoint) store.Checkpoint { return r.Checkpoint })
+	points, arm := Relearnt(points, p.arm(c), p.graded(c, points[0].Arm.Graded))
 	for i := range rows {
 		rows[i].Checkpoint = points[i]
 		p.Checkpoints.Put(rows[i])
 	}
-	p.Arms.Put(Arm{c, arm})
+	p.Arms.Put(table.Arm{Category: c, Arm: arm})
 }
 
 // Graded is a run's grade after one more thing became of its work: first is the one at its end.

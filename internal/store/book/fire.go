@@ -8,39 +8,45 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // RecordFire records a fire and the machine that made it, the runs that it is about to start, and the
 // rounds that its categories are in then. One of an attempt that is on record is as it was then.
-func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
-	for recorded := range p.Fires.All() {
-		if f.Attempt == "" || recorded.Attempt != f.Attempt {
-			continue
+func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
+	p.ahead(f)
+	if f.Attempt != "" {
+		if recorded := p.Fires.Last("attempt", f.Attempt); recorded.ID > 0 {
+			recorded.Choices = plain.Each(p.Choices.Where("fire", recorded.ID), func(c table.Choice) fleet.Choice { return c.Choice })
+			return recorded.Fire, nil
 		}
-		for c := range p.Choices.All() {
-			if c.Fire == recorded.ID {
-				recorded.Choices = append(recorded.Choices, c.Choice)
-			}
-		}
-		return recorded.Fire, nil
 	}
 	if h := f.Host; h.ID != "" {
-		h.FiredAt = p.Now // one that a person said is off is back
+		h.FiredAt = p.Now() // one that a person said is off is back
 		if err := p.takeDown(h); err != nil {
 			return fleet.Fire{}, err
 		}
 	}
-	p.Tails.DeleteAll(func(t fleet.Tail) bool { return p.Now.Sub(t.At) > tailsKept })
-	fire, starts := Arbitrate(f, p.underWay())
-	p.Number++
-	fire.ID = p.Number
-	if fire.At.IsZero() {
-		fire.At = p.Now
+	for _, t := range p.Told.Where(oldestTails()) {
+		if p.Now().Sub(t.At) > tailsKept {
+			p.Tails.Drop(t)
+		}
 	}
-	row := Fire{Fire: fire, Attempt: f.Attempt}
-	row.At, row.Choices, row.Moves = whole(fire.At), nil, nil
+	fire, starts := f.Fire, f.Runs
+	if len(f.Runs) > 0 {
+		fire, starts = Arbitrate(f, p.seats())
+	}
+	row := p.fleet()
+	row.Fires++
+	p.Fleet.Put(row)
+	fire.ID = row.Fires
+	if fire.At.IsZero() {
+		fire.At = p.Now()
+	}
+	recorded := table.Fire{Fire: fire, Attempt: f.Attempt}
+	recorded.At, recorded.Choices, recorded.Moves = table.Whole(fire.At), nil, nil
 	for i, c := range fire.Choices {
-		p.Choices.Put(Choice{fire.ID, i + 1, c})
+		p.Choices.Put(table.Choice{Fire: fire.ID, Place: i + 1, Choice: c})
 	}
 	for _, r := range starts {
 		r.Fire = fire.ID
@@ -48,15 +54,42 @@ func (p *Page) RecordFire(f store.Firing) (fleet.Fire, error) {
 			return fleet.Fire{}, fmt.Errorf("run %s: %w", r.ID, err)
 		}
 	}
-	row.Rounds = p.move(fire, f.Host.ID)
-	p.Fires.Put(row)
+	recorded.Rounds = p.move(fire, f.Host.ID)
+	p.Fires.Put(recorded)
 	return fire, nil
 }
 
+// ahead asks for all that a fire is recorded by.
+func (p Tx) ahead(f store.Firing) {
+	if f.Attempt != "" {
+		same := p.Fires.Ask("attempt", f.Attempt)
+		p.Ahead(same, p.Choices.Ask("fire", same.Col("id")))
+	}
+	if f.Host.ID != "" {
+		p.Ahead(p.About(f.Host)...)
+	}
+	for _, r := range f.Runs {
+		p.Ahead(p.seat(r.Seat)...)
+	}
+	if len(f.Runs) > 0 {
+		ids := plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
+		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)))
+	}
+	moves := table.In(f.Fire.Moves)
+	p.Ahead(p.Told.Ask(oldestTails()), p.Fleet.Ask(), p.Arms.Ask("category", moves), p.Checkpoints.Ask("category", moves, lastCheckpoint()))
+}
+
+// oldestTails bounds tails by as many as one fire deletes.
+func oldestTails() table.Only { return table.Only{SQL: "order by at limit 100"} }
+
 // move counts a fire of a machine for its categories, and returns the rounds that they are in.
-func (p *Page) move(f fleet.Fire, host string) map[fleet.Category]fleet.Round {
+func (p Tx) move(f fleet.Fire, host string) map[fleet.Category]fleet.Round {
 	rounds := map[fleet.Category]fleet.Round{}
-	machine, known := p.Hosts.Get(fleet.Host{ID: host})
+	var machine fleet.Host
+	known := false
+	if host != "" {
+		machine, known = p.Hosts.Get(fleet.Host{ID: host})
+	}
 	for _, c := range f.Moves {
 		p.changeArm(c, func(a *bandit.Arm) {
 			last := a.Round // without an id it begins a round each time
@@ -81,15 +114,16 @@ func (p *Page) move(f fleet.Fire, host string) map[fleet.Category]fleet.Round {
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and
 // the choice failed. It reports false when the run has begun.
-func (p *Page) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
+func (p Tx) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
+	p.Ahead(p.Choices.Ask("fire", fire))
 	r, err := p.open(run)
 	if err != nil || !r.StartedAt.IsZero() {
 		return false
 	}
-	r.EndedAt, r.Verdict.Outcome, r.Verdict.Reason = p.Now, fleet.Abandoned, reason
+	r.EndedAt, r.Verdict.Outcome, r.Verdict.Reason = p.Now(), fleet.Abandoned, reason
 	p.Runs.Put(r)
-	for c := range p.Choices.All() {
-		if c.Fire == fire && c.Run == run {
+	for _, c := range p.Choices.Where("fire", fire) {
+		if c.Run == run {
 			c.Decision, c.Reason = fleet.StartFailed, reason
 			p.Choices.Put(c)
 		}
@@ -99,7 +133,11 @@ func (p *Page) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) boo
 
 // Respawn records whether a session follows a run, and the run that does. It returns what is on
 // record.
-func (p *Page) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
+func (p Tx) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
+	if next != nil {
+		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Like(runRow(next.ID)))
+		p.Ahead(p.seat(next.Seat)...)
+	}
 	r, found := p.run(run)
 	if !found {
 		return "", "", fleet.ErrNotFound
@@ -109,7 +147,7 @@ func (p *Page) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.
 	}
 	r.Followed = reason
 	if next != nil {
-		if taken := Taken(b, *next, p.underWay()); taken != "" {
+		if taken := Taken(b, *next, p.seats()); taken != "" {
 			r.Followed = taken
 		} else if err := p.plan(*next); err != nil {
 			return "", "", err
@@ -121,7 +159,7 @@ func (p *Page) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.
 	return r.FollowedBy, r.Followed, nil
 }
 
-// underWay are the runs that have not ended, in brief.
-func (p *Page) underWay() []fleet.Run {
-	return plain.Each(p.Open, func(r Run) fleet.Run { return r.Run })
+// seats are the runs that have not ended, in brief.
+func (p Tx) seats() []fleet.Run {
+	return plain.Each(p.underWay(), func(r table.Run) fleet.Run { return r.Run })
 }

@@ -11,6 +11,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // CutAt works out where the arms stood when the last of the runs ended that may be forgotten if what
@@ -77,20 +78,19 @@ func (r *recount) base(c fleet.Category, points []store.Checkpoint, from time.Ti
 
 func ended(e store.Entry, before time.Time) bool { return !e.Open && e.Ended.Before(before) }
 
-// SetEdge says where the record begins from now on.
-func (p *Page) SetEdge(e store.Edge) { p.Edge, p.Edged = e, true }
-
 // Cut puts the bases of a cut in the place of the checkpoints that they were worked out from. It
 // reports false, and changes nothing, if these are others by now, or grades were corrected since.
-func (p *Page) Cut(c store.Cut) bool {
-	if p.Edge.From.Equal(whole(c.From)) {
+func (p Tx) Cut(c store.Cut) bool {
+	p.Ahead(p.Believed.Ask("belief", 1), p.Checkpoints.Ask())
+	row := p.fleet()
+	if row.Edge.From.Equal(table.Whole(c.From)) {
 		return true // the caller never heard of it
 	}
-	if !p.Edge.From.Equal(c.Was) || p.Fated != c.Fates || !c.From.After(c.Was) {
+	if !row.Edge.From.Equal(c.Was) || len(p.Believed.Where("belief", 1)) != c.Fates || !c.From.After(c.Was) {
 		return false
 	}
-	rows := map[fleet.Category][]Checkpoint{}
-	for row := range p.Checkpoints.All() { // by category and number
+	rows := map[fleet.Category][]table.Checkpoint{}
+	for _, row := range p.Checkpoints.Where() { // by category and number
 		rows[row.Category] = append(rows[row.Category], row)
 	}
 	for category, b := range c.Bases {
@@ -113,53 +113,49 @@ func (p *Page) Cut(c store.Cut) bool {
 		row.Checkpoint = b.Checkpoint
 		p.Checkpoints.Put(row)
 	}
-	p.SetEdge(store.Edge{From: whole(c.From), Fire: p.Edge.Fire})
+	row.Edge.From = table.Whole(c.From)
+	p.Fleet.Put(row)
 	return true
 }
 
-// Forget deletes the batch of old rows that is on the page, and returns how many runs and fires those
-// were about. Nothing goes that the record does not begin after.
-func (p *Page) Forget(before time.Time) (n int) {
-	if before.After(p.Edge.From) {
+// Forget deletes one batch of old rows, and returns how many runs and fires those were about. Nothing goes that the
+// record does not begin after.
+func (p Tx) Forget(before time.Time) (n int) {
+	p.Ahead(p.Old.Ask(table.Forgettable(before)), p.Fired.Ask(oldFires()))
+	row := p.fleet()
+	if before.After(row.Edge.From) {
 		return 0
 	}
-	old := map[fleet.RunID]bool{}
-	for _, id := range p.Old {
-		old[id] = p.Runs.Delete(Run{Run: fleet.Run{ID: id}})
-	}
-	p.Holds.DeleteAll(func(h Hold) bool { return old[h.Run] })
-	p.Uses.DeleteAll(func(u LessonUse) bool { return old[u.Run] })
-	p.Fates.DeleteAll(func(f Fate) bool { return old[f.Run] })
-	p.Changes.DeleteAll(func(c fleet.GradeChange) bool { return old[c.Run] })
-	p.Denials.Delete(func(d fleet.DeniedClaim) bool { return old[d.Run] })
-	last := p.Edge.Fire
-	for {
-		f, found := p.Fires.Get(Fire{Fire: fleet.Fire{ID: last + 1}})
-		if !found || !f.At.Before(before) {
+	runs := plain.Each(p.Old.Where(table.Forgettable(before)), func(r table.Run) fleet.RunID { return r.ID })
+	first := row.Edge.Fire
+	for _, f := range p.Fired.Where(oldFires()) {
+		if f.ID != row.Edge.Fire+1 || !f.At.Before(before) {
 			break
 		}
-		last, f.Inputs, f.Selection = f.ID, nil, nil
-		p.Fires.Put(f)
+		row.Edge.Fire = f.ID
 	}
-	p.Choices.DeleteAll(func(c Choice) bool { return c.Fire <= last })
-	p.Notices.DeleteAll(func(n Notice) bool { return n.At.Before(before) })
-	n = len(p.Old) + int(last-p.Edge.Fire)
-	if last > p.Edge.Fire {
-		p.SetEdge(store.Edge{From: p.Edge.From, Fire: last})
+	p.Tx.Forget(runs, first, row.Edge.Fire, before)
+	if row.Edge.Fire > first {
+		p.Fleet.Put(row)
 	}
-	return n
+	return len(runs) + int(row.Edge.Fire-first)
+}
+
+// oldFires bounds fires by one batch of those that still have all that was theirs.
+func oldFires() table.Only {
+	return table.Only{SQL: "id > (select kept_fire from fleet) order by id limit 100"}
 }
 
 // MoveEdge has the record begin later. If we die after it, all that it no longer covers is still there,
 // and counts for nothing: [Writer.Forget] goes on.
 func (w Writer) MoveEdge(ctx context.Context, c store.Cut) (moved bool, err error) {
-	return decided(ctx, w, Need{Edge: true}, func(p *Page) bool { return p.Cut(c) }, "move where the record begins")
+	return decided(ctx, w, func(p Tx) bool { return p.Cut(c) }, "move where the record begins")
 }
 
 // Forget deletes one batch of what the record does not begin with. All of it is one transaction: if we
 // die between two, the figures add up all the same, and the next call goes on.
 func (w Writer) Forget(ctx context.Context, before time.Time) (n int, err error) {
-	return decided(ctx, w, Need{Forget: before}, func(p *Page) int { return p.Forget(before) }, "forget what is old")
+	return decided(ctx, w, func(p Tx) int { return p.Forget(before) }, "forget what is old")
 }
 
 // sorted are entries in the order of a number.

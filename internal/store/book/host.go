@@ -9,6 +9,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // heardEvery is the time within which a machine need not be heard of twice: many sessions there have
@@ -17,7 +18,7 @@ const heardEvery = 10 * time.Second
 
 // Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
 // says the same of it. One that may not fire, as it has the name of another or is a copy, is not taken down.
-func (p *Page) Introduce(h fleet.Host) {
+func (p Tx) Introduce(h fleet.Host) {
 	switch there, found := p.Hosts.Get(h); {
 	case found && there.Gone():
 	case found && !there.FiredAt.IsZero():
@@ -28,13 +29,13 @@ func (p *Page) Introduce(h fleet.Host) {
 	}
 }
 
-func (p *Page) takeDown(h fleet.Host) error {
+func (p Tx) takeDown(h fleet.Host) error {
 	if err := p.isCurrent(fleet.Seat{Host: h.ID, Boot: h.Boot}); err != nil {
 		return err
 	}
 	h.Name = cmp.Or(h.Name, h.ID)
-	for other := range p.Hosts.All() {
-		if other.ID != h.ID && other.Name == h.Name && !other.Gone() {
+	for _, other := range p.Hosts.Where("name", h.Name) {
+		if other.ID != h.ID && !other.Gone() {
 			return fleet.WithHint(fmt.Errorf("another host of the fleet, %s, is called %q, too: %w", other.ID, h.Name, fleet.ErrUsage),
 				fmt.Sprintf("stint host adopt --name NAME gives this one another name; if the other is off for good: stint host gone %s", other.ID))
 		}
@@ -42,9 +43,9 @@ func (p *Page) takeDown(h fleet.Host) error {
 	before, _ := p.Hosts.Get(h)
 	h.HeardAt, h.GoneAt, h.Reason, h.Rounds = time.Time{}, time.Time{}, "", before.Rounds
 	if !p.Local.IsZero() {
-		h.Ahead = p.Now.Sub(p.Local).Milliseconds()
+		h.Ahead = p.Now().Sub(p.Local).Milliseconds()
 	}
-	if b := (Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now}); h.Boot != "" {
+	if b := (table.Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now()}); h.Boot != "" {
 		if _, known := p.Boots.Get(b); !known {
 			p.Boots.Put(b)
 		}
@@ -57,11 +58,27 @@ func (p *Page) takeDown(h fleet.Host) error {
 	return nil
 }
 
+// seat asks for what a seat is held against.
+func (p Tx) seat(s fleet.Seat) []table.Ask {
+	if s.Host == "" {
+		return nil
+	}
+	return []table.Ask{p.Hosts.Like(fleet.Host{ID: s.Host}), p.Boots.Like(table.Boot{Host: s.Host, Boot: s.Boot})}
+}
+
+// About asks for all that a machine is taken down by.
+func (p Tx) About(h fleet.Host) []table.Ask {
+	return append(p.seat(fleet.Seat{Host: h.ID, Boot: h.Boot}), p.Hosts.Ask("name", cmp.Or(h.Name, h.ID)), p.Heard.Like(table.Heard{Host: h.ID}))
+}
+
 // isCurrent refuses a process of a start of a machine that was followed by another: two machines go by
 // one identity.
-func (p *Page) isCurrent(s fleet.Seat) error {
+func (p Tx) isCurrent(s fleet.Seat) error {
+	if s.Host == "" {
+		return nil
+	}
 	newest, _ := p.Hosts.Get(fleet.Host{ID: s.Host})
-	if _, known := p.Boots.Get(Boot{Host: s.Host, Boot: s.Boot}); !known || s.Boot == newest.Boot {
+	if _, known := p.Boots.Get(table.Boot{Host: s.Host, Boot: s.Boot}); !known || s.Boot == newest.Boot {
 		return nil
 	}
 	return fleet.WithHint(fmt.Errorf("host %s was started again since this one was, so two hosts have the same state folder: %w", newest.Name, fleet.ErrUsage),
@@ -69,10 +86,10 @@ func (p *Page) isCurrent(s fleet.Seat) error {
 }
 
 // hear notes that a machine was heard of, and reports whether that was news.
-func (p *Page) hear(host string) (news bool) {
-	last, _ := p.Heard.Get(Heard{Host: host})
-	if news = host != "" && (p.Now.Sub(last.At) >= heardEvery || last.At.After(p.Now)); news {
-		p.Heard.Put(Heard{host, p.Now})
+func (p Tx) hear(host string) (news bool) {
+	last, _ := p.Heard.Get(table.Heard{Host: host})
+	if news = host != "" && (p.Now().Sub(last.At) >= heardEvery || last.At.After(p.Now())); news {
+		p.Heard.Put(table.Heard{Host: host, At: p.Now()})
 	}
 	return news
 }
@@ -81,26 +98,37 @@ func (p *Page) hear(host string) (news bool) {
 const tailsKept = 14 * 24 * time.Hour
 
 // keepTail keeps the last of what a session printed, in place of what was kept of it.
-func (p *Page) keepTail(run fleet.RunID, text string) {
+func (p Tx) keepTail(run fleet.RunID, text string) {
 	if text != "" {
-		p.Tails.Put(fleet.Tail{Run: run, At: p.Now, Text: text})
+		p.Tails.Put(fleet.Tail{Run: run, At: p.Now(), Text: text})
 	}
 }
 
+// leftBehind bounds the runs of a machine by those that have not ended, or still hold something.
+func leftBehind() table.Only {
+	return table.Only{SQL: `(ended_at is null or id in (select run from lane_holds where released_at is null) or id in
+(select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;'))`}
+}
+
+// leftOn asks for what ends with the runs of a machine.
+func (p Tx) leftOn(host string) {
+	runs := p.Runs.Ask("host", host, leftBehind())
+	p.Ahead(runs, p.Claims.Ask("holder", table.Holders(runs), "released_at", nil), p.Holds.Ask("run", runs.Col("id"), "released_at", nil),
+		p.Tasks.Ask("task", runs.Col("task")), p.Spent.Ask("day", runs.Col("day")), p.Arms.Ask())
+}
+
 // HostGone takes a person's word that a machine is off, and ends its open runs.
-func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
+func (p Tx) HostGone(id, reason string) (ended []fleet.RunID, err error) {
+	p.leftOn(id)
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
 	if !found {
 		return nil, fmt.Errorf("host %s: %w", id, fleet.ErrNotFound)
 	}
 	if !h.Gone() {
-		h.GoneAt, h.Reason = p.Now, reason
+		h.GoneAt, h.Reason = p.Now(), reason
 		p.Hosts.Put(h)
 	}
-	for r := range p.Runs.All() {
-		if r.Host != id {
-			continue
-		}
+	for _, r := range p.Runs.Where("host", id, leftBehind()) {
 		if r.EndedAt.IsZero() {
 			ended = append(ended, r.ID)
 		}
@@ -110,7 +138,8 @@ func (p *Page) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 }
 
 // ForgetHost removes a machine that is gone.
-func (p *Page) ForgetHost(id string) error {
+func (p Tx) ForgetHost(id string) error {
+	p.Ahead(p.Open.Ask("ended_at", nil), p.Boots.Ask("host", id), p.Heard.Like(table.Heard{Host: id}))
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
 	switch {
 	case !found:
@@ -118,19 +147,21 @@ func (p *Page) ForgetHost(id string) error {
 	case !h.Gone():
 		return fleet.WithHint(fmt.Errorf("nobody says that host %s is off: %w", h.Name, fleet.ErrUsage), "stint host gone "+fleet.ShellWord(h.Name))
 	}
-	for _, r := range p.Open {
+	for _, r := range p.underWay() {
 		if r.Host == id {
 			return fmt.Errorf("host %s has an open run, %s: %w", h.Name, r.ID, fleet.ErrUsage)
 		}
 	}
 	p.Hosts.Delete(h)
-	p.Heard.Delete(Heard{Host: id})
-	p.Boots.DeleteAll(func(b Boot) bool { return b.Host == id })
+	p.Heard.Delete(table.Heard{Host: id})
+	for _, b := range p.Boots.Where("host", id) {
+		p.Boots.Delete(b)
+	}
 	return nil
 }
 
 // AskToStop notes that a person wants a run to end.
-func (p *Page) AskToStop(id fleet.RunID, reason string) bool {
+func (p Tx) AskToStop(id fleet.RunID, reason string) bool {
 	r, err := p.open(id)
 	if err != nil {
 		return false
@@ -144,16 +175,15 @@ func (p *Page) AskToStop(id fleet.RunID, reason string) bool {
 //
 // All of it is one transaction: if we die before the commit, the machine's sessions have what they had.
 func (w Writer) HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error) {
-	n := Need{Host: id, Gone: id}
-	return unrefused(ctx, w, n, func(p *Page) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a host")
+	return unrefused(ctx, w, func(p Tx) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a host")
 }
 
 // ForgetHost removes a machine that is gone.
 func (w Writer) ForgetHost(ctx context.Context, id string) error {
-	return w.write(ctx, Need{Host: id, Open: true}, func(p *Page) error { return p.ForgetHost(id) }, "forget a host")
+	return w.write(ctx, func(p Tx) error { return p.ForgetHost(id) }, "forget a host")
 }
 
 // AskToStop notes that a person wants a run to end.
 func (w Writer) AskToStop(ctx context.Context, id fleet.RunID, reason string) (bool, error) {
-	return decided(ctx, w, Need{Runs: []fleet.RunID{id}}, func(p *Page) bool { return p.AskToStop(id, reason) }, "ask run %s to stop", id)
+	return decided(ctx, w, func(p Tx) bool { return p.AskToStop(id, reason) }, "ask run %s to stop", id)
 }

@@ -1,57 +1,44 @@
 package book_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
+	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
-	"stint/internal/bandit"
-	"stint/internal/store/book"
+	"stint/internal/fleet"
+	"stint/internal/store/table"
 	"stint/internal/testkit/must"
 )
 
-// TestShrinks compares the tables of which rows may be deleted, see [book.Named], with those of which
+// TestShrinks compares the tables of which rows may be deleted, see [table.Rowset], with those of which
 // this package does delete rows.
 func TestShrinks(t *testing.T) {
 	t.Parallel()
-	deleted := map[string]bool{} // fields of a page
-	files, err := filepath.Glob("*.go")
-	if err != nil || len(files) == 0 {
-		t.Fatal(files, err)
+	tx := written(noon)
+	tx.Forget([]fleet.RunID{"0r1"}, 0, 1, noon)
+	deleted := map[string]bool{} // tables
+	for _, s := range tx.Save() {
+		if name, is := strings.CutPrefix(s.SQL, "delete from "); is {
+			deleted[strings.Fields(name)[0]] = true
+		}
 	}
+	files := must.Get(filepath.Glob("*.go"))(t)
+	deletes := regexp.MustCompile(`\bp\.(\w+)\.(?:Delete|Drop)\(`)
 	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
-		ast.Inspect(file, func(n ast.Node) bool {
-			if call, is := n.(*ast.CallExpr); is {
-				if method, is := call.Fun.(*ast.SelectorExpr); is && strings.HasPrefix(method.Sel.Name, "Delete") {
-					if rows, is := method.X.(*ast.SelectorExpr); is {
-						deleted[rows.Sel.Name] = true
-					}
-				}
+		for _, found := range deletes.FindAllStringSubmatch(string(must.Get(os.ReadFile(name))(t)), -1) {
+			if rows, is := reflect.ValueOf(tx).Elem().FieldByName(found[1]).Addr().Interface().(table.Rowset); is && !strings.HasSuffix(name, "_test.go") {
+				deleted[rows.Name()] = true
 			}
-			return true
-		})
+		}
 	}
-	page := book.NewPage(noon, bandit.Defaults())
-	fields := reflect.ValueOf(page).Elem()
-	for _, table := range page.Tables() {
-		for i := range fields.NumField() {
-			if fields.Field(i).Addr().Pointer() != reflect.ValueOf(table.Rowset).Pointer() || fields.Field(i).Addr().Type() != reflect.TypeOf(table.Rowset) {
-				continue
-			}
-			name := fields.Type().Field(i).Name
-			if deleted[name] != table.Shrinks {
-				t.Errorf("%s: got that rows of it are deleted: %t, want %t as in Tables", table.Name, deleted[name], table.Shrinks)
-			}
-			delete(deleted, name)
+	for _, table := range tx.Tables() {
+		if deleted[table.Name()] != table.Shrinks() {
+			t.Errorf("%s: got that rows of it are deleted: %t, want %t as it says", table.Name(), deleted[table.Name()], table.Shrinks())
 		}
+		delete(deleted, table.Name())
 	}
 	if len(deleted) > 0 {
 		t.Errorf("got that rows of %v are deleted, want a table for each", deleted)

@@ -2,13 +2,15 @@ package book
 
 import (
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // judgeTask takes the end of a session into what is remembered of its task: the state it
 // left it in, what is owed to the task's source, and how many worked on it in vain. It is
 // part of the end: if we die before that is written, no session has rested the task.
-func (p *Page) judgeTask(r fleet.Run) {
+func (p Tx) judgeTask(r fleet.Run) {
 	if r.Task == "" || r.Key == "" || r.Verdict.Outcome == fleet.Lost {
 		return // its holder by now speaks for it
 	}
@@ -17,28 +19,29 @@ func (p *Page) judgeTask(r fleet.Run) {
 	switch {
 	case m == before:
 	case remembered:
-		m.Since = p.Now
+		m.Since = p.Now()
 		p.putTask(m)
 	case before.Taken == 0:
 		p.Tasks.Delete(before)
 	}
 }
 
-func (p *Page) putTask(m fleet.TaskMemory) {
+func (p Tx) putTask(m fleet.TaskMemory) {
 	m.Changed, m.Worked, m.Last = false, false, false
 	p.Tasks.Put(m)
 }
 
 // LeaveTask remembers the state that a person gives a task, or that a session owes its
 // source a word from now on.
-func (p *Page) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
-	if err := p.Fence(h, p.Now); err != nil {
+func (p Tx) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
+	p.Ahead(p.Claims.Like(claimRow(h.Key)), p.Tasks.Like(m))
+	if err := p.Fence(h, p.Now()); err != nil {
 		return err
 	}
 	if before := p.task(m.Task); !m.Changed {
 		m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
 	}
-	m.Since = p.Now
+	m.Since = p.Now()
 	p.putTask(m)
 	return nil
 }
@@ -52,7 +55,8 @@ func forgotten(m fleet.TaskMemory) fleet.TaskMemory {
 
 // SeeTasks takes what the sources show into what is remembered, each unless that was
 // changed meanwhile.
-func (p *Page) SeeTasks(list []store.TaskSight) {
+func (p Tx) SeeTasks(list []store.TaskSight) {
+	p.Ahead(p.Tasks.Ask("task", table.In(plain.Each(list, func(s store.TaskSight) fleet.TaskID { return s.Task }))))
 	for _, s := range list {
 		m, found := p.Tasks.Get(fleet.TaskMemory{Task: s.Task})
 		if !found || m.Run != s.Run || m.State != s.State || m.Seen != s.Was || m.Owed != s.Owed {
@@ -79,7 +83,8 @@ func (p *Page) SeeTasks(list []store.TaskSight) {
 
 // Retry forgets what sessions left of a task, but that its tracker is owed a word. It reports
 // whether there was anything.
-func (p *Page) Retry(task fleet.TaskID) (found bool) {
+func (p Tx) Retry(task fleet.TaskID) (found bool) {
+	p.Ahead(p.Feedback.Ask("task", task), p.Arms.Ask("vain_at", task))
 	if m, remembered := p.Tasks.Get(fleet.TaskMemory{Task: task}); remembered {
 		found = true
 		if m.Source != "" && m.Owed != "" {
@@ -90,8 +95,8 @@ func (p *Page) Retry(task fleet.TaskID) (found bool) {
 			p.Tasks.Delete(m)
 		}
 	}
-	for f := range p.Feedback.All() {
-		if f.Task == task && f.Rounds > 0 {
+	for _, f := range p.Feedback.Where("task", task) {
+		if f.Rounds > 0 {
 			f.Rounds, found = 0, true
 			p.Feedback.Put(f)
 		}

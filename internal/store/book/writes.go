@@ -5,46 +5,42 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/store/table"
 )
 
 // AddRun stores a run that no fire planned.
 func (w Writer) AddRun(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, Need{Runs: []fleet.RunID{r.ID}, Host: r.Host}, func(p *Page) error { return p.AddRun(r) }, "add run %s", r.ID)
+	return w.write(ctx, func(p Tx) error { return p.AddRun(r) }, "add run %s", r.ID)
 }
 
 // BeginRun marks a run as begun by this process, once.
 func (w Writer) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
-	return w.Change(ctx, Need{Runs: []fleet.RunID{id}}, func(p *Page) error { return p.BeginRun(id, pid) })
+	return w.Change(ctx, Any, func(p Tx) error { return p.BeginRun(id, pid) })
 }
 
 // OnBranch records the branch that a run works on.
 func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
-	return w.write(ctx, Need{Runs: []fleet.RunID{id}}, func(p *Page) error { return p.OnBranch(id, branch) }, "record the branch of run %s", id)
+	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch) }, "record the branch of run %s", id)
 }
 
 // LaneTaken takes the claim of a lane for a run and records that the run holds the lane.
 func (w Writer) LaneTaken(ctx context.Context, l store.LaneTake) (fleet.Grant, fleet.Claim, error) {
-	n := Need{Key: fleet.LaneKey(l.Category, l.Lane), Runs: []fleet.RunID{l.Run}, Holds: l.Category}
-	return w.granted(ctx, n, func(p *Page) (fleet.Grant, fleet.Claim, error) { return p.TakeLane(l) }, "take lane %s.%d", l.Category, l.Lane)
+	return w.granted(ctx, func(p Tx) (fleet.Grant, fleet.Claim, error) { return p.TakeLane(l) }, "take lane %s.%d", l.Category, l.Lane)
 }
 
 // TakeForRun takes a claim for a run and, when it is granted, has its session begin, all in one
 // transaction.
 func (w Writer) TakeForRun(ctx context.Context, t store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	n := Need{Key: t.Key, Task: t.Task, Begins: t.Run, Agent: t.Agent, Open: true, Room: t.Room.Takes}
-	if t.Room.Takes { // a run that worked before may have its place
-		n.Places = []fleet.RunID{t.Run}
-	}
-	return w.granted(ctx, n, func(p *Page) (fleet.Grant, fleet.Claim, error) { return p.TakeForRun(t) }, "take claim %q", t.Key)
+	return w.granted(ctx, func(p Tx) (fleet.Grant, fleet.Claim, error) { return p.TakeForRun(t) }, "take claim %q", t.Key)
 }
 
 // Denied records a denial.
 func (w Writer) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return w.note(ctx, Need{}, func(p *Page) {
-		d.At = p.Now
-		p.Denials.Add(d)
+	return w.note(ctx, func(p Tx) {
+		last := p.Denials.Last(latestID("denials"))
+		d.At = p.Now()
+		p.Denials.Put(table.Denial{ID: last.ID + 1, DeniedClaim: d})
 	}, "record denial of run %s", d.Run)
 }
 
@@ -55,31 +51,26 @@ func (w Writer) Denied(ctx context.Context, d fleet.DeniedClaim) error {
 // expires. If we die after it, the grade is counted, and calling again changes
 // nothing.
 func (w Writer) Complete(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, Need{Key: r.Key, Ends: r.ID}, func(p *Page) error { return p.Complete(r) }, "complete run %s", r.ID)
+	return w.write(ctx, func(p Tx) error { return p.Complete(r) }, "complete run %s", r.ID)
 }
 
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, Need{Key: r.Key, Ends: r.ID}, func(p *Page) error { return p.EndRun(r) }, "end run %s", r.ID)
+	return w.write(ctx, func(p Tx) error { return p.EndRun(r) }, "end run %s", r.ID)
 }
 
 // Abandon gives back what a run whose session is gone has left.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
 func (w Writer) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
-	n := Need{Ends: g.Run, Holder: g.Run.Holder(), Host: g.By.Host}
-	return unrefused(ctx, w, n, func(p *Page) (bool, error) { return p.Abandon(g) }, "abandon run %s", g.Run)
+	return unrefused(ctx, w, func(p Tx) (bool, error) { return p.Abandon(g) }, "abandon run %s", g.Run)
 }
 
 // Respawn records whether a session follows a run, and the run that does. Its timer runs already.
 //
 // If we die before it, no session follows: the worker that the timer starts finds no run of its id.
 func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
-	n := Need{Runs: []fleet.RunID{run}, Open: next != nil}
-	if next != nil {
-		n.Runs, n.Host = append(n.Runs, next.ID), next.Host
-	}
-	err = w.write(ctx, n, func(p *Page) (err error) {
+	err = w.write(ctx, func(p Tx) (err error) {
 		by, why, err = p.Respawn(run, next, reason, b)
 		return err
 	}, "respawn after run %s", run)
@@ -92,104 +83,96 @@ func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, r
 // RecordFire stores a fire, its choices and the runs it is about to start, all
 // or nothing, and returns it as it is recorded.
 func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
-	n := Need{Attempt: f.Attempt, Number: true, Oldest: true, Open: len(f.Runs) > 0, Moves: f.Fire.Moves, Host: f.Host.ID}
-	n.Runs = plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
-	return unrefused(ctx, w, n, func(p *Page) (fleet.Fire, error) { return p.RecordFire(f) }, "record fire")
+	return unrefused(ctx, w.as(Firing), func(p Tx) (fleet.Fire, error) { return p.RecordFire(f) }, "record fire")
 }
 
 // NotStarted records that a fire's unit did not start. It reports false, and writes nothing, when
 // the run has begun.
 func (w Writer) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
-	n := Need{Runs: []fleet.RunID{run}, Fire: fire}
-	return decided(ctx, w, n, func(p *Page) bool { return p.NotStarted(fire, run, reason) }, "record start of run %s", run)
+	return decided(ctx, w, func(p Tx) bool { return p.NotStarted(fire, run, reason) }, "record start of run %s", run)
 }
 
 // Pause keeps fires from starting a category, or anything.
 func (w Writer) Pause(ctx context.Context, pause fleet.Pause) error {
-	return w.note(ctx, Need{}, func(p *Page) {
-		pause.Since, pause.Until = p.Now, whole(pause.Until)
+	return w.note(ctx, func(p Tx) {
+		pause.Since, pause.Until = p.Now(), table.Whole(pause.Until)
 		p.Pauses.Put(pause)
 	}, "pause")
 }
 
 // Resume ends a pause, and the back-off of what was paused.
 func (w Writer) Resume(ctx context.Context, c fleet.Category) ([]string, error) {
-	return decided(ctx, w, Need{Resumes: true}, func(p *Page) []string { return p.Resume(c) }, "resume")
+	return decided(ctx, w, func(p Tx) []string { return p.Resume(c) }, "resume")
 }
 
 // NoticeDue notes that a notice goes out, unless the same news did a short while ago.
 func (w Writer) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error) {
-	row := Notice{Event: n.Event, Subject: n.Subject()}
-	return decided(ctx, w, Need{Notice: row}, func(p *Page) bool { return p.Due(row, every) }, "note notice")
+	row := table.Notice{Event: n.Event, Subject: n.Subject()}
+	return decided(ctx, w, func(p Tx) bool { return p.Due(row, every) }, "note notice")
 }
 
 // ForgetNotice takes back the note of a notice that did not go out.
 func (w Writer) ForgetNotice(ctx context.Context, n fleet.Notice) error {
-	row := Notice{Event: n.Event, Subject: n.Subject()}
-	_, err := decided(ctx, w, Need{Notice: row}, func(p *Page) bool { return p.Notices.Delete(row) }, "forget notice")
+	row := table.Notice{Event: n.Event, Subject: n.Subject()}
+	_, err := decided(ctx, w, func(p Tx) bool { return p.Notices.Delete(row) }, "forget notice")
 	return err
 }
 
 // ResetBudget strikes out what a scope used today.
 func (w Writer) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error) {
-	n := Need{Budgets: true, Open: true}
-	return decided(ctx, w, n, func(p *Page) fleet.Spent { return p.ResetBudget(scope, reason) }, "reset budget of %s", scope)
+	return decided(ctx, w, func(p Tx) fleet.Spent { return p.ResetBudget(scope, reason) }, "reset budget of %s", scope)
 }
 
 // LeaveTask remembers the state that a person gives a task, or that a session owes its
 // source a word from now on.
 func (w Writer) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
-	return w.write(ctx, Need{Key: h.Key, Task: m.Task}, func(p *Page) error { return p.LeaveTask(h, m) }, "remember task %q", m.Task)
+	return w.write(ctx, func(p Tx) error { return p.LeaveTask(h, m) }, "remember task %q", m.Task)
 }
 
 // SeeTasks takes what the sources show into what is remembered.
 func (w Writer) SeeTasks(ctx context.Context, list []store.TaskSight) error {
-	n := Need{Tasks: plain.Each(list, func(s store.TaskSight) fleet.TaskID { return s.Task })}
-	return w.note(ctx, n, func(p *Page) { p.SeeTasks(list) }, "remember what is seen of tasks")
+	return w.note(ctx, func(p Tx) { p.SeeTasks(list) }, "remember what is seen of tasks")
 }
 
 // Retry forgets what sessions left of a task, but that its tracker is owed a word.
 func (w Writer) Retry(ctx context.Context, task fleet.TaskID) (bool, error) {
-	return decided(ctx, w, Need{Task: task, Vain: task}, func(p *Page) bool { return p.Retry(task) }, "retry task %q", task)
+	return decided(ctx, w, func(p Tx) bool { return p.Retry(task) }, "retry task %q", task)
 }
 
 // AddFates records what became of the work of runs, and corrects what was learnt of them.
 //
 // All of it is one transaction: if we die before the commit, the next look finds the same again.
 func (w Writer) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
-	n := Need{Fates: plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run })}
-	return decided(ctx, w, n, func(p *Page) []fleet.Fate { return p.AddFates(list) }, "record what became of runs")
+	return decided(ctx, w, func(p Tx) []fleet.Fate { return p.AddFates(list) }, "record what became of runs")
 }
 
 // SaveReview stores what was decided of a run's work, and how its check went.
 func (w Writer) SaveReview(ctx context.Context, r fleet.Review) error {
-	n := Need{Reviews: []fleet.RunID{r.Run}, Places: []fleet.RunID{r.Run}}
-	return w.note(ctx, n, func(p *Page) { p.SaveReview(r) }, "save review of run %s", r.Run)
+	return w.note(ctx, func(p Tx) { p.SaveReview(r) }, "save review of run %s", r.Run)
 }
 
 // SaveFeedback stores what was said of a run's work, in place of what was.
 func (w Writer) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
-	return w.note(ctx, Need{}, func(p *Page) {
-		f.At = whole(f.At)
+	return w.note(ctx, func(p Tx) {
+		f.At = table.Whole(f.At)
 		p.Feedback.Put(f)
 	}, "save feedback on run %s", f.Run)
 }
 
 // SeePlaces takes what was found of runs' work into their places.
 func (w Writer) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
-	n := Need{Places: plain.Each(list, func(s fleet.PlaceSight) fleet.RunID { return s.Run })}
-	return w.note(ctx, n, func(p *Page) { p.SeePlaces(at, list) }, "note places in review")
+	return w.note(ctx, func(p Tx) { p.SeePlaces(at, list) }, "note places in review")
 }
 
 // GoAway notes that the reviewer is away.
 func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
-	return w.note(ctx, Need{}, func(p *Page) {
-		a.Since, a.Until = p.Now, whole(a.Until)
+	return w.note(ctx, func(p Tx) {
+		a.Since, a.Until = p.Now(), table.Whole(a.Until)
 		p.Away.Put(a)
 	}, "note that the reviewer is away")
 }
 
 // ComeBack ends that the reviewer is away.
 func (w Writer) ComeBack(ctx context.Context) (bool, error) {
-	return decided(ctx, w, Need{Away: true}, func(p *Page) bool { return p.Away.Delete(fleet.Away{}) }, "note that the reviewer is back")
+	return decided(ctx, w, func(p Tx) bool { return p.Away.Delete(fleet.Away{}) }, "note that the reviewer is back")
 }

@@ -2,10 +2,10 @@
 // or newer, that every machine of the fleet connects to. It owns the connection: who may use the
 // schema, its lock and its clock.
 //
-// Every write is one transaction of two round trips. The first locks the fleet's one row, so that
-// there is one writer at a time as in SQLite, then reads the server's clock, then the rows; package
-// book decides; the second writes and commits. A renewal locks the claims alone that it is about: a
-// jam of writers delays no session's heartbeat. Nothing is prepared, listened to or kept beyond a
+// Every write is one transaction. Its first round trip locks the fleet's one row, so that there is one writer at a time
+// as in SQLite, then reads the server's clock, then the rows that package book asks for, ahead or first; the last writes
+// and commits. What is asked for later takes one more trip: the writes of sessions and fires, and most of the others,
+// take two. A renewal locks the claims alone that it is about: a jam of writers delays no session's heartbeat. Nothing is prepared, listened to or kept beyond a
 // transaction, so that any pooler will do, and no connection stays open while an agent works.
 package postgres
 
@@ -14,6 +14,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,6 +24,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -171,66 +173,39 @@ func fits(schema, compat, known int) error {
 	return nil
 }
 
-// Claims are locked by key, for two that lock several never to wait for each other. A renewal holds
-// nothing else. One claim is locked by a statement of its own, as the server plans each anew.
-const (
-	lockClaim  = "select from claims where key = $1 for update"
-	lockClaims = "select key from claims where key = $1 or holder = $2 and released_at is null order by key for update"
-)
-
-// Change runs a write that book decides. If we die before the second trip nothing was written, if in
+// Change runs a write that book decides. If we die before the last trip nothing was written, if in
 // it all or nothing was: a write may be repeated by a caller who never heard its answer.
-func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
+func (d *DB) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error) error {
 	return d.line.use(ctx, true, func(ctx context.Context, c *pgconn.PgConn) error {
-		var self fleet.Host                                            // to be taken down
-		if d.self != nil && !n.Renews && !n.Every && !d.known.Load() { // a copy finds an empty store
-			if h := d.self(); h.ID != "" && (n.Host == "" || n.Host == h.ID) {
-				n.Host, self = h.ID, h
-			}
+		var self fleet.Host                                                             // to be taken down
+		if d.self != nil && k != book.Renewal && k != book.Copying && !d.known.Load() { // a copy finds an empty store
+			self = d.self()
 		}
-		var (
-			p    = book.NewPage(time.Time{}, d.learn)
-			m    = d.past.meeting()
-			trip = append(d.begins("begin"), d.past.asks(&m)...)
-		)
-		first := table.Statement{SQL: lock, Scan: d.mayUse}
-		if n.Renews || d.dryRun {
-			first.SQL = terms
-		}
-		trip = append(trip, first)
-		if !n.Renews {
-			trip = append(trip, d.past.reads(m, p)...)
-		}
-		switch {
-		case n.Holder != "":
-			trip = append(trip, table.Statement{SQL: lockClaims, Args: []any{n.Key, n.Holder}})
-		case n.Key != "":
-			trip = append(trip, table.Statement{SQL: lockClaim, Args: []any{n.Key}})
-		}
-		trip = append(trip, d.clock(&p.Now, &p.Local))
-		if err := run(ctx, c, append(trip, table.Load(n, p, today)...)); isCode(err, codeForbidden) {
-			return fmt.Errorf("the role %s of the store may not write: %w", d.line.config.User, err)
-		} else if err != nil {
-			return err
-		}
-		if m.Seen.Deposed(m.Server) {
-			return deposed{m}
-		}
-		if !n.Renews && m.Host != "" && p.Meet(m) && !d.dryRun {
-			// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
-			return cmp.Or(d.commit(ctx, c, n, m, p), error(passed{errMet}))
-		}
+		w := write{d: d, m: d.past.meeting(), kind: k}
+		w.tx = book.Tx{Tx: table.NewTx(d.learn, func(list []table.Statement) error { return w.read(ctx, c, list) })}
+		w.tx.Far(today)
 		if self.ID != "" {
-			p.Introduce(self)
+			w.tx.Ahead(w.tx.About(self)...)
 		}
-		if err := decide(p); err != nil {
-			_ = run(ctx, c, []table.Statement{{SQL: "rollback"}}) // a connection on which it fails is closed
+		err := w.tx.Decide(func() error {
+			err := decide(w.tx)
+			if err == nil && self.ID != "" {
+				w.tx.Introduce(self)
+			}
+			return err
+		})
+		switch {
+		case w.failed != nil:
+			return w.failed
+		case err != nil && w.begun:
+			_ = say(ctx, c, "rollback") // a connection on which it fails is closed
 			return decidedError{err}
+		case err != nil:
+			return decidedError{err}
+		case d.dryRun:
+			return say(ctx, c, "rollback")
 		}
-		if d.dryRun {
-			return run(ctx, c, []table.Statement{{SQL: "rollback"}})
-		}
-		err := d.commit(ctx, c, n, m, p)
+		err = w.commit(ctx, c)
 		if err == nil && self.ID != "" {
 			d.known.Store(true)
 		}
@@ -238,19 +213,113 @@ func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) er
 	})
 }
 
-// commit writes what was decided. If we die after it and before the machine remembers it, the write is
-// not missed should the store lose it.
-func (d *DB) commit(ctx context.Context, c *pgconn.PgConn, n book.Need, m book.Meeting, p *book.Page) error {
-	list := table.Save(p)
-	counts := len(list) > 0 && !n.Renews && m.Host != ""
-	var seen store.Seen
+// write is a write in the making.
+type write struct {
+	d       *DB
+	tx      book.Tx
+	m       book.Meeting
+	kind    book.Kind
+	begun   bool
+	failed  error           // why the server did not answer
+	lineage []fleet.Lineage // of the store, if it has one
+	written int64           // by this machine
+}
+
+// read asks the server. With the first question the write begins: the fleet's row is locked, unless only a claim is
+// renewed, then claims, by key, for two that lock several never to wait for each other; then the clock is read, for what
+// was waited for may have expired meanwhile.
+func (w *write) read(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
+	for i := range list {
+		if list[i].Lock && !w.d.dryRun {
+			list[i].SQL += " order by key for update"
+		}
+	}
+	if !w.begun {
+		w.begun = true
+		w.failed = w.begin(ctx, c, list)
+	} else {
+		w.failed = run(ctx, c, list)
+	}
+	return w.failed
+}
+
+func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
+	row := table.Statement{SQL: lock, Scan: w.d.mayUse}
+	if w.kind == book.Renewal || w.d.dryRun {
+		row.SQL = terms
+	}
+	trip := append(append(w.d.begins("begin"), w.d.past.asks(&w.m)...), row)
+	if w.kind != book.Renewal {
+		trip = append(trip, table.Lineage().Select(func(l fleet.Lineage) { w.lineage = append(w.lineage, l) }, ""))
+	}
+	if w.counts() {
+		trip = append(trip, table.Writes().Select(func(a table.Acknowledged) { w.written = a.Writes }, "where host = $1", w.m.Host))
+	}
+	locks := plain.Kept(list, func(s table.Statement) bool { return s.Lock })
+	rest := plain.Kept(list, func(s table.Statement) bool { return !s.Lock })
+	var now, local time.Time
+	err := run(ctx, c, slices.Concat(trip, locks, []table.Statement{w.d.clock(&now, &local)}, rest))
+	if isCode(err, codeForbidden) {
+		return fmt.Errorf("the role %s of the store may not write: %w", w.d.line.config.User, err)
+	}
+	if err != nil {
+		return err
+	}
+	if w.m.Seen.Deposed(w.m.Server) {
+		return deposed{w.m}
+	}
+	w.tx.Begin(now, local)
+	w.tx.Lineage.Know(w.lineage...)
+	if w.counts() && !w.d.dryRun {
+		return w.meet(ctx, c)
+	}
+	return nil
+}
+
+// counts reports whether the write is one by which losses are found out.
+func (w *write) counts() bool { return w.kind != book.Renewal && w.m.Host != "" }
+
+// meet compares what this machine has seen of the store with what the store says. The lineage is written before
+// anything else is, and by itself, for what follows may be refused.
+//
+// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
+func (w *write) meet(ctx context.Context, c *pgconn.PgConn) error {
+	var before fleet.Lineage
+	if len(w.lineage) > 0 {
+		before = w.lineage[0]
+	}
+	l := w.m.Lineage(before, w.written, w.tx.Now())
+	if len(w.lineage) > 0 && book.Same(l, before) {
+		return nil
+	}
+	return cmp.Or(w.save(ctx, c, l, table.Lineage().Put(l)), error(passed{errMet}))
+}
+
+// commit writes what was decided.
+func (w *write) commit(ctx context.Context, c *pgconn.PgConn) error {
+	list := w.tx.Save()
+	if !w.begun && len(list) > 0 { // nothing was asked
+		if err := w.read(ctx, c, nil); err != nil {
+			return err
+		}
+	}
+	if !w.begun {
+		return nil
+	}
+	l, _ := w.tx.Lineage.Get(fleet.Lineage{})
+	return w.save(ctx, c, l, list...)
+}
+
+// save writes. If we die after it and before the machine remembers it, the write is not missed should the store lose it.
+func (w *write) save(ctx context.Context, c *pgconn.PgConn, l fleet.Lineage, list ...table.Statement) error {
+	counts := len(list) > 0 && w.counts()
+	seen := store.Seen{System: w.m.Server.System, Timeline: w.m.Server.Timeline, Incarnation: l.Incarnation, Host: w.m.Host, Writes: w.written + 1}
 	if counts {
-		seen = p.Count(m)
-		list = table.Save(p)
+		list = append(list, table.Writes().Put(table.Acknowledged{Host: w.m.Host, Writes: seen.Writes}))
 	}
 	err := run(ctx, c, append(list, table.Statement{SQL: "commit"}))
 	if err == nil && counts {
-		d.past.memory.Remember(seen)
+		w.d.past.memory.Remember(seen)
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func TestLostOnTheWay(t *testing.T) {
 				t.Errorf("%+v were lost, want that this is a test", lost)
 			}
 			// A take that is repeated renews.
-			must.Equal(t, "on record", dump(t, noisy), dump(t, quiet), cmpopts.IgnoreFields(book.Claim{}, "Renewals"))
+			must.Equal(t, "on record", dump(t, noisy), dump(t, quiet), cmpopts.IgnoreFields(table.Claim{}, "Renewals"))
 		})
 	}
 }
@@ -126,9 +126,7 @@ func aDay(t *testing.T, s store.Store) []string {
 // dump is all that is on record, and all that the store shows of it.
 func dump(t *testing.T, d *DB) []any {
 	t.Helper()
-	p := book.NewPage(storetest.Start(), bandit.Defaults())
-	must.Do(t, d.Read(t.Context(), func(time.Time) []table.Statement { return table.All(p) }))
-	return append(storetest.Everything(t, d), storetest.EveryRow(p))
+	return append(storetest.Everything(t, d), storetest.EveryRow(t, d))
 }
 
 // TestServerGoesAway kills the server under eight writers, again and again: none gets an error, no

@@ -43,7 +43,8 @@ func cutShort(ctx context.Context, d *DB) (goOn chan<- bool, done <-chan error) 
 	stands, on, end := make(chan bool, 1), make(chan bool), make(chan error, 1)
 	go func() {
 		first := true
-		end <- d.Change(ctx, book.Need{}, func(*book.Page) error {
+		end <- d.Change(ctx, book.Any, func(p book.Tx) error {
+			p.Now()
 			if first {
 				first = false
 				stands <- true
@@ -230,7 +231,7 @@ func TestRefusedOnTheWay(t *testing.T) {
 		return pgtest.Carried
 	}
 	d, refused, times := mustOpen(t, o), errors.New("refused"), 0
-	err := d.Change(t.Context(), book.Need{}, func(*book.Page) error { times++; return refused })
+	err := d.Change(t.Context(), book.Any, func(p book.Tx) error { p.Now(); times++; return refused })
 	if err != refused || times != 1 { //nolint:errorlint // nothing is to be about it
 		t.Errorf("got %v after %d times, want that it was refused once", err, times)
 	}

@@ -41,7 +41,7 @@ func (d deposed) Is(target error) bool { return target == ErrDeposed }
 // Restored takes a person's word that the server's data are those of a backup: nothing is granted for as long as
 // after every loss, and epochs go on higher.
 func (d *DB) Restored(ctx context.Context) (l fleet.Lineage, err error) {
-	err = d.Change(ctx, book.Need{}, func(p *book.Page) error {
+	err = d.Change(ctx, book.Any, func(p book.Tx) error {
 		l = p.Restored(d.past.pause)
 		return nil
 	})
@@ -74,15 +74,6 @@ func (p past) asks(m *book.Meeting) []table.Statement {
 		_, err := fmt.Sscanf(file, "%8x", &m.Server.Timeline)
 		return err
 	}}}
-}
-
-// reads reads the store's lineage, once its one row is locked.
-func (p past) reads(m book.Meeting, page *book.Page) []table.Statement {
-	list := []table.Statement{table.Lineage().Select(page.Lineage.Add, "")}
-	if m.Host != "" {
-		list = append(list, table.Acknowledged().Select(page.Acknowledged.Add, "where host = $1", m.Host))
-	}
-	return list
 }
 
 // guard has a connection to a server that was deposed end at once where there are other addresses: the

@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/store/book"
 	"stint/internal/store/table"
 )
 
@@ -40,13 +38,13 @@ func (d *DB) grants(role string, works bool) string {
 		all       = []string{d.schema + ".lineage", d.schema + ".acknowledged"} // which are not of the record
 		shrinking []string
 	)
-	for _, t := range book.NewPage(time.Time{}, bandit.Settings{}).Tables() {
-		name := d.schema + "." + t.Name
-		if all = append(all, name); t.Shrinks {
+	for _, t := range table.NewTx(bandit.Settings{}, nil).Tables() {
+		name := d.schema + "." + t.Name()
+		if all = append(all, name); t.Shrinks() {
 			shrinking = append(shrinking, name)
 		}
 	}
-	say("grant update (" + strings.Join(table.FleetColumns(), ", ") + ") on %s.fleet to %s") // not the numbers of the schema
+	say("grant update (" + table.FleetColumns() + ") on %s.fleet to %s") // not the numbers of the schema
 	fmt.Fprintf(&s, "grant insert, update on %s to %s;\n", strings.Join(all, ", "), quoted(role))
 	fmt.Fprintf(&s, "grant delete on %s to %s;\n", strings.Join(shrinking, ", "), quoted(role))
 	return s.String()

@@ -64,9 +64,9 @@ type counted struct {
 	n *atomic.Int64
 }
 
-func (c counted) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
+func (c counted) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error) error {
 	c.n.Add(1)
-	return c.DB.Change(ctx, n, decide)
+	return c.DB.Change(ctx, k, decide)
 }
 
 func (c counted) Read(ctx context.Context, ask func(time.Time) []table.Statement) error {

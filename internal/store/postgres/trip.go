@@ -45,9 +45,6 @@ func run(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
 		if s.Scan == nil {
 			continue
 		}
-		if s.Many != nil {
-			s.Many(found[i].len())
-		}
 		for r := range found[i].rows() {
 			if err := s.Scan(r); err != nil {
 				return err
@@ -148,9 +145,6 @@ func answer(from *pgconn.ResultReader) rowset {
 	found.data = data.String()
 	return found
 }
-
-// len is the number of its rows.
-func (s rowset) len() int { return len(s.sizes) / max(1, len(s.names)) }
 
 // rows are the rows of an answer, one after the other.
 func (s rowset) rows() func(yield func(row) bool) {

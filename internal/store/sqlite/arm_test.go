@@ -15,6 +15,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
+	"stint/internal/store/table"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
 )
@@ -76,8 +77,8 @@ func setAll(t *testing.T, a *bandit.Arm, number func(i int) float64) (columns ma
 // putAndRead stores an arm and reads it back.
 func putAndRead(t *testing.T, d *DB, c fleet.Category, a bandit.Arm) bandit.Arm {
 	t.Helper()
-	must.Do(t, d.Change(t.Context(), book.Need{}, func(p *book.Page) error {
-		p.Arms.Put(book.Arm{Category: c, Arm: a})
+	must.Do(t, d.Change(t.Context(), book.Any, func(p book.Tx) error {
+		p.Arms.Put(table.Arm{Category: c, Arm: a})
 		return nil
 	}))
 	s := must.Get(d.Snapshot(t.Context()))(t)

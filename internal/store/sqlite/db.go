@@ -300,20 +300,18 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 }
 
 // Change runs a write that book decides.
-func (d *DB) Change(ctx context.Context, n book.Need, decide func(*book.Page) error) error {
+func (d *DB) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error) error {
 	return d.update(ctx, func(ctx context.Context, c *sql.Conn) error {
-		now, err := d.wind(ctx, c, n.Number)
+		now, err := d.wind(ctx, c, k == book.Firing)
 		if err != nil {
 			return err
 		}
-		p := book.NewPage(now, d.learn)
-		if err := run(ctx, c, table.Load(n, p, table.Day(now))...); err != nil {
+		tx := table.NewTx(d.learn, func(list []table.Statement) error { return run(ctx, c, list...) })
+		tx.Begin(now, time.Time{})
+		if err := tx.Decide(func() error { return decide(book.Tx{Tx: tx}) }); err != nil {
 			return err
 		}
-		if err := decide(p); err != nil {
-			return err
-		}
-		return run(ctx, c, table.Save(p)...)
+		return run(ctx, c, tx.Save()...)
 	})
 }
 

@@ -259,7 +259,7 @@ func TestReadersAndAWriter(t *testing.T) {
 	must.Do(t, err)
 	t.Cleanup(func() { _ = d.Close() })
 	err = w.update(t.Context(), func(_ context.Context, in *sql.Conn) error {
-		held := book.Claim{Claim: fleet.Claim{Key: "k", Holder: "h", Epoch: 1, AcquiredAt: storetest.Start(), ExpiresAt: storetest.Start().Add(time.Hour)}}
+		held := table.Claim{Claim: fleet.Claim{Key: "k", Holder: "h", Epoch: 1, AcquiredAt: storetest.Start(), ExpiresAt: storetest.Start().Add(time.Hour)}}
 		if err := run(t.Context(), in, table.Claims().Put(held)); err != nil {
 			return err
 		}

@@ -85,7 +85,7 @@ func TestSnapshotPlan(t *testing.T) {
 	for _, want := range []string{
 		`SEARCH claims USING INDEX claims_expiry (expires_at>?)`, `SEARCH claims USING INDEX claims_open (holder>? AND holder<?)`,
 		`SCAN runs USING INDEX runs_open`, `SEARCH runs USING INDEX runs_ended (category=? AND host=? AND ended_at<?)`,
-		`SEARCH runs USING INDEX runs_billed (agent=? AND bill>?)`, `SEARCH runs USING INDEX runs_billed (agent=? AND bill>? AND bill<?)`,
+		`SEARCH runs USING COVERING INDEX runs_billed (agent=? AND bill>?)`, `SEARCH runs USING COVERING INDEX runs_billed (agent=? AND bill>? AND bill<?)`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got the plan below, want %q in it:\n%s", want, got)

@@ -8,23 +8,22 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // decided reads fires with their choices. Tail is what follows the table's name.
-func decided(from Table[book.Fire], add func(fleet.Fire), tail string, args ...any) []Statement {
+func decided(from Table[Fire], add func(fleet.Fire), tail string, args ...any) []Statement {
 	choices := map[fleet.FireID][]fleet.Choice{}
 	return []Statement{
-		Choices().Select(func(c book.Choice) { choices[c.Fire] = append(choices[c.Fire], c.Choice) },
+		Choices().Select(func(c Choice) { choices[c.Fire] = append(choices[c.Fire], c.Choice) },
 			"where fire in (select id from fires "+tail+") order by fire, place", args...),
-		from.Select(func(f book.Fire) {
+		from.Select(func(f Fire) {
 			f.Choices = choices[f.ID]
 			add(f.Fire)
 		}, tail, args...),
 	}
 }
 
-func (r Reader) fires(ctx context.Context, from Table[book.Fire], tail string, args ...any) (list []fleet.Fire, err error) {
+func (r Reader) fires(ctx context.Context, from Table[Fire], tail string, args ...any) (list []fleet.Fire, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return decided(from, func(f fleet.Fire) { list = append(list, f) }, tail, args...)
 	})

@@ -7,7 +7,6 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // Ledger reads all that the figures of the store can be worked out from, at one instant.
@@ -19,8 +18,8 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
 			edge(&l.Edge),
-			Arms().Select(func(a book.Arm) { l.Arms[a.Category] = a.Arm }, ""),
-			Checkpoints().Select(func(p book.Checkpoint) { l.Checkpoints[p.Category] = append(l.Checkpoints[p.Category], p.Checkpoint) }, "order by category, seq"),
+			Arms().Select(func(a Arm) { l.Arms[a.Category] = a.Arm }, ""),
+			Checkpoints().Select(func(p Checkpoint) { l.Checkpoints[p.Category] = append(l.Checkpoints[p.Category], p.Checkpoint) }, "order by category, seq"),
 			alarms(l.Alarms),
 			entries(func(e store.Entry) { l.Runs = append(l.Runs, e) }),
 			moves(func(m store.Moves) { l.Fires = append(l.Fires, m) }),
@@ -37,16 +36,16 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 				return err
 			}},
 			believed(&l.Fates),
-			Spent().Select(func(s book.Spent) { l.Spent = append(l.Spent, store.DaySpent{Day: s.Day, Spent: s.Spent}) }, ""),
-			Resets().Select(func(s book.Reset) { l.Resets = append(l.Resets, struck(s)) }, ""),
-			Claims().Select(func(c book.Claim) { l.Claims[c.Key] = c.Claim }, ""),
+			Spending().Select(func(s Spent) { l.Spent = append(l.Spent, store.DaySpent{Day: s.Day, Spent: s.Spent}) }, ""),
+			Resets().Select(func(s Reset) { l.Resets = append(l.Resets, struck(s)) }, ""),
+			Claims().Select(func(c Claim) { l.Claims[c.Key] = c.Claim }, ""),
 		}
 	})
 	return l, wrap(err, "read ledger")
 }
 
 // struck is the figures that a reset took from its day's account for good.
-func struck(r book.Reset) store.DaySpent {
+func struck(r Reset) store.DaySpent {
 	return store.DaySpent{Day: r.At.UTC().Format(time.DateOnly), Spent: fleet.Spent{
 		Scope: r.Scope, Runs: r.Runs - r.KeptRuns, Tokens: r.Tokens - r.KeptTokens, USD: r.USD - r.KeptUSD,
 	}}
@@ -86,14 +85,6 @@ func edge(e *store.Edge) Statement {
 			return err
 		},
 	}
-}
-
-func setEdge(e store.Edge) Statement {
-	var from int64
-	if !e.From.IsZero() {
-		from = e.From.UnixMilli()
-	}
-	return Statement{SQL: "update fleet set kept_from = $1, kept_fire = $2", Args: []any{from, e.Fire}}
 }
 
 // Edge reads where the record begins.

@@ -7,22 +7,25 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // LaneHolds reads the acquisitions of lanes that lasted into the time since, oldest first. The
 // index on their end finds those; of a long past they are few.
 func (r Reader) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
 	return read(ctx, r, "lane holds", func(add func(fleet.LaneHold)) Statement {
-		return Holds().Select(func(h book.Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run, released_at nulls last, category, lane", since.UnixMilli())
+		return Holds().Select(func(h Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run, released_at nulls last, category, lane", since.UnixMilli())
 	})
 }
 
 // DeniedClaims reads the denials since a time, oldest first.
 func (r Reader) DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error) {
 	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement {
-		return Denials().Select(add, "where at >= $1 order by at, id", since.UnixMilli())
+		return denials(add, "where at >= $1 order by at, id", since.UnixMilli())
 	})
+}
+
+func denials(add func(fleet.DeniedClaim), tail string, args ...any) Statement {
+	return Denials().Select(func(d Denial) { add(d.DeniedClaim) }, tail, args...)
 }
 
 // LastDenials reads the latest denials that a query asks for, newest first.
@@ -31,13 +34,13 @@ func (r Reader) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.D
 	w.add(q.Run != "", "run = ?", q.Run)
 	w.add(q.Key != "", "key = ?", q.Key)
 	tail, args := w.latest("id desc", q.Limit)
-	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement { return Denials().Select(add, tail, args...) })
+	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement { return denials(add, tail, args...) })
 }
 
 // BudgetResets reads what people struck out since a time, oldest first.
 func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
 	return read(ctx, r, "resets of budgets", func(add func(fleet.Reset)) Statement {
-		return Resets().Select(func(s book.Reset) {
+		return Resets().Select(func(s Reset) {
 			add(fleet.Reset{At: s.At, Spent: fleet.Spent{Scope: s.Scope, Runs: s.Runs, Tokens: s.Tokens, USD: s.USD}, Reason: s.Reason})
 		}, "where at >= $1 order by id", since.UnixMilli())
 	})

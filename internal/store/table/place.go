@@ -114,20 +114,20 @@ func (j JSON) Value() (driver.Value, error) {
 }
 
 // Word is the place of a text in a column that has null for none.
-type Word struct{ text *string }
+type Word[S ~string] struct{ text *S }
 
 // Scan reads the text.
-func (w Word) Scan(column any) error {
-	*w.text = text(column)
+func (w Word[S]) Scan(column any) error {
+	*w.text = S(text(column))
 	return nil
 }
 
 // Value is what is written of the text.
-func (w Word) Value() (driver.Value, error) {
+func (w Word[S]) Value() (driver.Value, error) {
 	if *w.text == "" {
 		return nil, nil //nolint:nilnil // null is a value
 	}
-	return *w.text, nil
+	return string(*w.text), nil
 }
 
 // Words is the place of words in a column of text, with blanks between them.

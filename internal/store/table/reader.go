@@ -9,7 +9,6 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // Source is a store that can be read.
@@ -45,7 +44,7 @@ func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at tim
 	c.Key = key
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		at = now
-		return []Statement{Claims().Select(func(found book.Claim) { c = found.Claim }, "where key = $1", key)}
+		return []Statement{Claims().Select(func(found Claim) { c = found.Claim }, "where key = $1", key)}
 	})
 	return c, at, wrap(err, "check claim %q", key)
 }
@@ -53,37 +52,23 @@ func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at tim
 // List lists claims by key.
 func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, err error) {
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		return standing(&s, l, now, func(r book.Run) { s.Open = appended(s.Open, r.Run) })
+		return standing(&s, l, now, func(r Run) { s.Open = append(s.Open, r.Run) })
 	})
 	slices.SortFunc(s.Claims, byKey)
 	return s, wrap(err, "list claims")
 }
 
 // standing reads who holds what. Each run that has not ended is given to open.
-func standing(s *store.Standing, l store.Listing, now time.Time, open func(book.Run)) []Statement {
+func standing(s *store.Standing, l store.Listing, now time.Time, open func(Run)) []Statement {
 	s.At = now
 	runs := ended(open, "where ended_at is null order by id")
-	runs[len(runs)-1].Many = func(rows int) { s.Open = slices.Grow(s.Open, rows) }
-	claims := listed(l, now, func(c book.Claim) { s.Claims = appended(s.Claims, c.Claim) })
-	for i := range claims {
-		claims[i].Many = func(rows int) { s.Claims = slices.Grow(s.Claims, rows) }
-	}
-	return append(runs, claims...)
-}
-
-// appended grows a list by doubling it, where nobody knew how many come. Its rows are large, and many: "append" would
-// copy each five times.
-func appended[R any](list []R, r R) []R {
-	if len(list) == cap(list) {
-		list = slices.Grow(list, max(8, len(list)))
-	}
-	return append(list, r)
+	return append(runs, listed(l, now, func(c Claim) { s.Claims = append(s.Claims, c.Claim) })...)
 }
 
 // listed reads the claims that a listing asks for. Without "all" they are those that
 // [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
 // expiry alone does not free. Each of the two has an index of its own, if no order is asked for.
-func listed(l store.Listing, now time.Time, add func(book.Claim)) []Statement {
+func listed(l store.Listing, now time.Time, add func(Claim)) []Statement {
 	const session = "holder >= 'run:' and holder < 'run;'"
 	switch at := now.UnixMilli(); {
 	case l.All && l.Holder == "":

@@ -8,16 +8,15 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // ended reads runs with what became of their work. Tail is what follows the table's name.
-func ended(add func(book.Run), tail string, args ...any) []Statement {
+func ended(add func(Run), tail string, args ...any) []Statement {
 	fates := map[fleet.RunID][]fleet.Fate{}
 	return []Statement{
-		Fates().Select(func(f book.Fate) { fates[f.Run] = append(fates[f.Run], f.Fate) },
+		Fates().Select(func(f Fate) { fates[f.Run] = append(fates[f.Run], f.Fate) },
 			"where run in (select id from runs "+tail+") order by run, seq", args...),
-		Runs().Select(func(r book.Run) {
+		Runs().Select(func(r Run) {
 			r.Fates = fates[r.ID]
 			add(r)
 		}, tail, args...),
@@ -26,7 +25,7 @@ func ended(add func(book.Run), tail string, args ...any) []Statement {
 
 func (r Reader) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
-		return ended(func(run book.Run) { list = append(list, run.Run) }, tail, args...)
+		return ended(func(run Run) { list = append(list, run.Run) }, tail, args...)
 	})
 	return list, wrap(err, "read runs")
 }
@@ -83,7 +82,7 @@ func (r Reader) LastRuns(ctx context.Context, q store.RunQuery) (list []fleet.Ru
 	err = r.Read(ctx, func(time.Time) (ask []Statement) {
 		for _, ids := range parts {
 			tail, args := lastRuns(q, ids)
-			ask = append(ask, ended(func(run book.Run) { list = append(list, run.Run) }, tail, args...)...)
+			ask = append(ask, ended(func(run Run) { list = append(list, run.Run) }, tail, args...)...)
 		}
 		return ask
 	})
@@ -110,7 +109,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 // LessonUses reads the lessons that matched a run, by id.
 func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error) {
 	return read(ctx, r, "lessons of run "+string(run), func(add func(fleet.LessonUse)) Statement {
-		return Uses().Select(func(u book.LessonUse) { add(u.LessonUse) }, "where run = $1 order by lesson", run)
+		return Uses().Select(func(u LessonUse) { add(u.LessonUse) }, "where run = $1 order by lesson", run)
 	})
 }
 

@@ -30,7 +30,7 @@ func Latest() int {
 }
 
 // Migrations are the schema's steps in order: step n leads to version n+1. They are written as
-// SQLite has them.
+// SQLite has them, and come without comments.
 func Migrations() []Migration {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -43,8 +43,8 @@ func Migrations() []Migration {
 		if err != nil {
 			panic(err) // it was compiled in
 		}
-		list[i] = Migration{Name: name, SQL: string(text)}
-		if _, compat, found := strings.Cut("\n"+list[i].SQL, "\n-- compat: "); found { // each command looks: a pattern takes 0.3 ms
+		list[i] = Migration{Name: name, SQL: bare(string(text))}
+		if _, compat, found := strings.Cut("\n"+string(text), "\n-- compat: "); found { // each command looks: a pattern takes 0.3 ms
 			compat, _, _ = strings.Cut(compat, "\n")
 			if list[i].Compat, err = strconv.Atoi(compat); err != nil {
 				panic(err) // as above
@@ -54,5 +54,18 @@ func Migrations() []Migration {
 	return list
 }
 
-// FleetColumns are the columns of the one row of fleet that a write changes, see [Save].
-func FleetColumns() []string { return []string{"fires", "moved", "kept_from", "kept_fire"} }
+// bare is SQL without comments: SQLite keeps the text of each table, and every command parses it again, which takes
+// it 0.5 ms more with them.
+func bare(sql string) string {
+	var s strings.Builder
+	for line := range strings.Lines(sql) {
+		line, _, _ = strings.Cut(line, "--")
+		if line = strings.TrimRight(line, " \n"); line != "" {
+			s.WriteString(line + "\n")
+		}
+	}
+	return s.String()
+}
+
+// FleetColumns are the columns of the one row of fleet that a write changes.
+func FleetColumns() string { return Fleets().Names() }

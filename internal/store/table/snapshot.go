@@ -7,20 +7,19 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 )
 
 // Snapshot reads what a ranking needs, at one instant.
 func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	s.Arms = map[fleet.Category]store.Arm{}
 	var (
-		reserves []book.Run // open ones that reserve something
-		spent    []book.Spent
+		reserves []Run // open ones that reserve something
+		spent    []Spent
 		bills    = map[string][]fleet.Bill{}
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		list := append(standing(&s.Standing, store.Listing{}, now, func(r book.Run) {
-			s.Open = appended(s.Open, r.Run)
+		list := append(standing(&s.Standing, store.Listing{}, now, func(r Run) {
+			s.Open = append(s.Open, r.Run)
 			if r.ReservedTokens != 0 || r.ReservedUSD != 0 {
 				reserves = append(reserves, r)
 			}
@@ -31,11 +30,11 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			Pauses().Select(func(p fleet.Pause) { s.Pauses = append(s.Pauses, p) }, "order by category"),
 			Away().Select(func(a fleet.Away) { s.Away = a }, ""),
 			allBills(func(agent string, b fleet.Bill) { bills[agent] = append(bills[agent], b) }),
-			Agents().Select(func(a book.Agent) {
+			Agents().Select(func(a Agent) {
 				a.Bills = bills[a.Agent]
 				s.Agents = append(s.Agents, a.AgentState)
 			}, "order by agent"),
-			Spent().Select(func(s book.Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
+			Spending().Select(func(s Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
 		list = append(list, Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""))
 		return append(list, hosts(&s.Hosts)...)
@@ -78,6 +77,9 @@ func (r Reader) arms(all map[fleet.Category]store.Arm, now time.Time) Statement 
 	}
 }
 
+// bill is what a run was billed for.
+const bill = "id, tokens, case when cost in ('reported', 'computed') then usd end"
+
 // allBills reads the last bills of each agent, newest first. It goes from each bill to the one before: the way that
 // no store can mistake for one through all runs.
 func allBills(add func(agent string, b fleet.Bill)) Statement {
@@ -102,7 +104,7 @@ select latest.agent, ` + bill + ` from latest cross join runs where id = latest.
 }
 
 // reserved is the use of a day, with the reserves of the sessions under way.
-func reserved(spent []book.Spent, open []book.Run) (list []fleet.Spent) {
+func reserved(spent []Spent, open []Run) (list []fleet.Spent) {
 	for _, s := range spent {
 		for _, r := range open {
 			if r.Day == s.Day && (s.Scope == fleet.FleetScope || s.Scope == fleet.AgentScope(r.Agent) || s.Scope == fleet.CategoryScope(r.Category)) {
@@ -127,7 +129,7 @@ func (r Reader) Hosts(ctx context.Context) (list []fleet.Host, at time.Time, err
 func hosts(list *[]fleet.Host) []Statement {
 	heard := map[string]time.Time{}
 	return []Statement{
-		Heard().Select(func(h book.Heard) { heard[h.Host] = h.At }, ""),
+		LastHeard().Select(func(h Heard) { heard[h.Host] = h.At }, ""),
 		Hosts().Select(func(h fleet.Host) {
 			h.HeardAt = heard[h.ID]
 			*list = append(*list, h)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -21,7 +22,7 @@ type Statement struct {
 	SQL  string
 	Args []any
 	Scan func(Scanner) error // takes each row; nil: there are none
-	Many func(rows int)      // if not nil: is called before them where their number is known
+	Lock bool                // the rows are locked where others may write meanwhile
 }
 
 // Column is a column of a table and the place of its value, to be read into or written.
@@ -37,35 +38,33 @@ type Table[R any] struct {
 	row  func(r *R) []Column // the places of a row's values
 }
 
-// Names are the columns' names, joined as SQL wants them.
-func (t Table[R]) Names() string { return names(t.row(new(R))) }
-
-func names(row []Column) string {
-	list := make([]string, len(row))
-	for i, c := range row {
-		list[i] = c.Name
-	}
-	return strings.Join(list, ", ")
-}
-
-func values(row []Column) []any {
-	list := make([]any, len(row))
-	for i, c := range row {
-		list[i] = c.Value
+// columns are a row's: name, place, and so on.
+func columns(pairs ...any) []Column {
+	list := make([]Column, 0, len(pairs)/2)
+	for pair := range slices.Chunk(pairs, 2) {
+		list = append(list, Column{fmt.Sprint(pair[0]), pair[1]})
 	}
 	return list
 }
 
-// Without is the table with nothing in some columns of text, to be read in brief.
-func (t Table[R]) Without(columns ...string) Table[R] {
+// Names are the columns' names, joined as SQL wants them.
+func (t Table[R]) Names() string { return names(t.row(new(R))) }
+
+func names(row []Column) string {
+	return strings.Join(plain.Each(row, func(c Column) string { return c.Name }), ", ")
+}
+
+func values(row []Column) []any { return plain.Each(row, func(c Column) any { return c.Value }) }
+
+// With is the table read in brief: these columns alone.
+func (t Table[R]) With(columns ...string) Table[R] { return t.narrow(columns, true) }
+
+// Without is the table read in brief: all but these columns.
+func (t Table[R]) Without(columns ...string) Table[R] { return t.narrow(columns, false) }
+
+func (t Table[R]) narrow(columns []string, keep bool) Table[R] {
 	return Table[R]{t.name, t.key, func(r *R) []Column {
-		row := t.row(r)
-		for i, c := range row {
-			if slices.Contains(columns, c.Name) {
-				row[i].Name = "''"
-			}
-		}
-		return row
+		return plain.Kept(t.row(r), func(c Column) bool { return slices.Contains(columns, c.Name) == keep })
 	}}
 }
 
@@ -80,7 +79,7 @@ func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
 	r := new(R)
 	row := t.row(r)
 	into := values(row)
-	return Statement{SQL: "select " + names(row) + " from " + t.name + " " + tail, Args: args, Scan: func(from Scanner) error {
+	return Statement{SQL: "select " + names(row) + " from " + t.name + " " + tail, Args: args, Lock: t.name == "claims", Scan: func(from Scanner) error {
 		var nothing R
 		*r = nothing
 		err := from.Scan(into...)
@@ -89,33 +88,31 @@ func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
 	}}
 }
 
-// Put writes a row, in place of the one with its key.
+// Put writes a row, in place of the one with its key. A table without a key has one row, which is there.
 func (t Table[R]) Put(r R) Statement {
 	row := t.row(&r)
-	s := t.insert(row)
-	changes := make([]string, 0, len(row))
-	for _, c := range row[t.key:] {
-		changes = append(changes, c.Name+" = excluded."+c.Name)
+	if t.key == 0 {
+		return Statement{SQL: "update " + t.name + " set " + assigned(row), Args: values(row)}
 	}
+	s := Statement{SQL: "insert into " + t.name + " (" + names(row) + ") values " + places(row), Args: values(row)}
+	changes := plain.Each(row[t.key:], func(c Column) string { return c.Name + " = excluded." + c.Name })
 	s.SQL += " on conflict (" + names(row[:t.key]) + ") do update set " + strings.Join(changes, ", ")
 	return s
 }
 
-// Insert adds a row.
-func (t Table[R]) Insert(r R) Statement { return t.insert(t.row(&r)) }
-
-func (t Table[R]) insert(row []Column) Statement {
-	return Statement{SQL: "insert into " + t.name + " (" + names(row) + ") values " + places(row), Args: values(row)}
+// assigned is columns with the places of their values.
+func assigned(row []Column) string {
+	list := make([]string, len(row))
+	for i, c := range row {
+		list[i] = c.Name + " = $" + strconv.Itoa(i+1)
+	}
+	return strings.Join(list, ", ")
 }
 
 // Delete deletes the row with the key of this one.
 func (t Table[R]) Delete(r R) Statement {
 	key := t.row(&r)[:t.key]
-	same := make([]string, len(key))
-	for i, c := range key {
-		same[i] = c.Name + " = $" + strconv.Itoa(i+1)
-	}
-	return Statement{SQL: "delete from " + t.name + " where " + strings.Join(same, " and "), Args: values(key)}
+	return Statement{SQL: "delete from " + t.name + " where " + strings.ReplaceAll(assigned(key), ", ", " and "), Args: values(key)}
 }
 
 // Values are the values of a statement as every store can keep them: whole numbers, fractions and
@@ -123,14 +120,30 @@ func (t Table[R]) Delete(r R) Statement {
 func (s Statement) Values() ([]any, error) {
 	list := make([]any, len(s.Args))
 	for i, a := range s.Args {
-		v, err := driver.DefaultParameterConverter.ConvertValue(a)
+		v, err := kept(a)
 		if err != nil {
 			return nil, fmt.Errorf("value %d of %q: %w", i+1, s.SQL, err)
-		}
-		if text, is := v.(string); is {
-			v = store.Text(text)
 		}
 		list[i] = v
 	}
 	return list, nil
 }
+
+func kept(value any) (driver.Value, error) {
+	v, err := driver.DefaultParameterConverter.ConvertValue(value)
+	if text, is := v.(string); is {
+		v = store.Text(text)
+	}
+	return v, err
+}
+
+// places is a list of so many places.
+func places[T any](list []T) string {
+	all := make([]string, len(list))
+	for i := range list {
+		all[i] = "$" + strconv.Itoa(i+1)
+	}
+	return "(" + strings.Join(all, ", ") + ")"
+}
+
+func args[T any](list []T) []any { return plain.Each(list, func(v T) any { return v }) }

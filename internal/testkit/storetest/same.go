@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,66 +21,26 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// ram is an engine without a database: book decides on a page of all rows, so that there is little
-// to it.
+// ram is an engine without a database: each write knows all rows, so that no question has to be answered. What it decides
+// does not depend on what a rule asks for.
 type ram struct {
-	now  func() time.Time
-	page *book.Page
+	now func() time.Time
+	tx  *table.Tx
 }
 
-func newRAM(now func() time.Time, s bandit.Settings) *ram { return &ram{now, book.NewPage(now(), s)} }
+func newRAM(now func() time.Time, s bandit.Settings) *ram {
+	empty := table.NewTx(s, func([]table.Statement) error { return nil })
+	empty.Fleet.Know(table.Fleet{})
+	return &ram{now, empty}
+}
 
-func (m *ram) Change(_ context.Context, n book.Need, decide func(*book.Page) error) error {
-	p := m.page.Copy(m.now())
-	for r := range p.Runs.All() {
-		p.Newest = r.ID
-		if r.EndedAt.IsZero() {
-			p.Open = append(p.Open, r)
-		}
-		if r.Counted > 0 {
-			e := store.Entry{ID: r.ID, Category: r.Category, Round: r.Round, Load: r.Load, Began: r.Began(), First: r.Verdict.Grade, Grade: r.Verdict.Grade, Awaits: r.Awaits, Counted: r.Counted, In: r.CountedIn}
-			for f := range p.Fates.All() {
-				if f.Run == r.ID && f.Belief {
-					e.Grade, e.Awaits = f.Grade, false
-				}
-			}
-			p.Graded[r.Category] = append(p.Graded[r.Category], e)
-		}
-	}
-	for _, list := range p.Graded {
-		slices.SortFunc(list, func(a, b store.Entry) int { return cmp.Compare(a.Counted, b.Counted) })
-	}
-	for place := range p.Places.All() {
-		if place.GivenAt.IsZero() {
-			p.Taken++
-		}
-	}
-	p.Bills = m.bills(n)
-	if err := decide(p); err != nil {
+func (m *ram) Change(_ context.Context, _ book.Kind, decide func(book.Tx) error) error {
+	tx := m.tx.Copy(m.now())
+	if err := decide(book.Tx{Tx: tx}); err != nil {
 		return err
 	}
-	m.page = p
+	m.tx = tx
 	return nil
-}
-
-// bills are those of the last sessions of the agent that is to work.
-func (m *ram) bills(n book.Need) (list []fleet.Bill) {
-	r, _ := m.page.Runs.Get(book.Run{Run: fleet.Run{ID: n.Begins}})
-	name := cmp.Or(n.Agent, r.Agent)
-	a, _ := m.page.Agents.Get(book.Agent{AgentState: fleet.AgentState{Agent: name}})
-	for r := range m.page.Runs.All() {
-		known := r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed
-		worked := slices.Contains([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout}, r.Verdict.Outcome)
-		if r.Agent != name || r.ID <= a.BilledAfter || !worked || r.Usage.Tokens == nil && !known {
-			continue
-		}
-		b := fleet.Bill{Run: r.ID, Usage: fleet.Usage{Tokens: r.Usage.Tokens}}
-		if known {
-			b.USD = r.Usage.USD
-		}
-		list = append([]fleet.Bill{b}, list...)
-	}
-	return list[:min(len(list), fleet.BillsKept)]
 }
 
 // inMemory is a store of which nothing can be read.
@@ -113,28 +72,30 @@ func (contract) Same(t *testing.T, b bundle) {
 		if !ok {
 			t.Fatalf("got a store of type %T, want one whose rows can be read", b.Store)
 		}
-		stored := book.NewPage(b.clock.Now(), bandit.Defaults())
-		must.Do(t, source.Read(t.Context(), func(time.Time) []table.Statement { return table.All(stored) }))
+		stored := EveryRow(t, source)
 		// Whether an agent was at work at all is no column.
-		if diff := gocmp.Diff(EveryRow(stored), EveryRow(m.page), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours")); diff != "" {
+		if diff := gocmp.Diff(stored, everyRow(m.tx), cmpopts.EquateEmpty(), cmpopts.IgnoreFields(fleet.Verdict{}, "Ours")); diff != "" {
 			rt.Fatalf("rows (-stored +in memory):\n%s", diff)
 		}
 	})
 }
 
-// EveryRow is all rows of a page, by table.
-func EveryRow(p *book.Page) map[string]any {
-	return map[string]any{
-		"claims": slices.Collect(p.Claims.All()), "fires": slices.Collect(p.Fires.All()), "choices": slices.Collect(p.Choices.All()),
-		"runs": slices.Collect(p.Runs.All()), "holds": slices.Collect(p.Holds.All()), "uses": slices.Collect(p.Uses.All()),
-		"fates": slices.Collect(p.Fates.All()), "arms": slices.Collect(p.Arms.All()), "checkpoints": slices.Collect(p.Checkpoints.All()),
-		"changes": slices.Collect(p.Changes.All()), "lessons": slices.Collect(p.Lessons.All()), "agents": slices.Collect(p.Agents.All()),
-		"spent": slices.Collect(p.Spent.All()), "tasks": slices.Collect(p.Tasks.All()), "pauses": slices.Collect(p.Pauses.All()),
-		"places": slices.Collect(p.Places.All()), "reviews": slices.Collect(p.Reviews.All()), "feedback": slices.Collect(p.Feedback.All()),
-		"notices": slices.Collect(p.Notices.All()), "away": slices.Collect(p.Away.All()), "denials": slices.Concat(p.Denials.Kept, p.Denials.Added), "resets": slices.Concat(p.Resets.Kept, p.Resets.Added),
-		"hosts": slices.Collect(p.Hosts.All()), "boots": slices.Collect(p.Boots.All()), "heard": slices.Collect(p.Heard.All()), "tails": slices.Collect(p.Tails.All()),
-		"number": p.Number,
+// EveryRow is all rows of a store, by table.
+func EveryRow(t *testing.T, s table.Source) map[string]any {
+	t.Helper()
+	tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+		return s.Read(t.Context(), func(time.Time) []table.Statement { return list })
+	})
+	tx.All()
+	return everyRow(tx)
+}
+
+func everyRow(tx *table.Tx) map[string]any {
+	all := map[string]any{"fleet": tx.Fleet.Every()}
+	for _, t := range tx.Tables() {
+		all[t.Name()] = t.Every()
 	}
+	return all
 }
 
 // answer is what a write answers, in so far as a caller can see it.

@@ -115,9 +115,7 @@ create table runs (
   usd         real,
   cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
   models      text not null default '[]',      -- JSON: that were billed, as far as they are named
-  bill        text generated always as (       -- the id, if it worked and has a bill; null: it says nothing of the next
-    case when (tokens is not null or cost in ('reported', 'computed')) and outcome in ('productive', 'noop', 'nothing', 'failed', 'timeout') then id end
-  ) stored,
+  bill        text,                            -- the id, if it worked and has a bill; null: it says nothing of the next
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
   reserved_tokens integer not null default 0,  -- in the budgets, until the end has better figures
   reserved_usd    real not null default 0,
@@ -172,7 +170,7 @@ create index lane_holds_open on lane_holds (run) where released_at is null;
 create index lane_holds_end on lane_holds (released_at);
 
 create table denials (
-  id       integer primary key,
+  id       integer primary key,                -- from 1
   run      text not null references runs (id),
   category text not null,
   key      text not null,
@@ -328,7 +326,7 @@ create table agents (
 
 -- The amounts that people removed from a day's account.
 create table resets (
-  id     integer primary key,
+  id     integer primary key,                  -- from 1
   at     integer not null,
   scope  text not null,
   runs   integer not null,                     -- that were on it

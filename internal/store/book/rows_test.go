@@ -4,9 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/store/book"
+	"stint/internal/store/table"
 )
 
 // TestRows puts, deletes and finds rows: what is written and deleted at the end is what was decided
@@ -14,17 +13,15 @@ import (
 // depend on chance.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	p := book.NewPage(noon, bandit.Defaults())
-	row := func(c string) book.Arm { return book.Arm{Category: fleet.Category(c)} }
-	names := func(list []book.Arm) (all []fleet.Category) {
+	p := written(noon)
+	row := func(c string) table.Arm { return table.Arm{Category: fleet.Category(c)} }
+	names := func(list []table.Arm) (all []fleet.Category) {
 		for _, a := range list {
 			all = append(all, a.Category)
 		}
 		return all
 	}
-	for _, c := range []string{"d", "b", "a"} {
-		p.Arms.Add(row(c))
-	}
+	p.Arms.Know(row("d"), row("b"), row("a"))
 	p.Arms.Put(row("c"))
 	p.Arms.Put(row("b"))
 	p.Arms.Put(row("c"))
@@ -35,7 +32,9 @@ func TestRows(t *testing.T) {
 	}
 	p.Arms.Put(row("a"))
 	for what, tt := range map[string]struct{ got, want []fleet.Category }{
-		"all":     {names(slices.Collect(p.Arms.All())), []fleet.Category{"a", "c", "d"}},
+		"all":     {names(p.Arms.Where()), []fleet.Category{"a", "c", "d"}},
+		"one":     {names(p.Arms.Where("category", "c", "vain_at", "")), []fleet.Category{"c"}},
+		"of some": {names(p.Arms.Where("category", table.In([]string{"a", "b", "d"}))), []fleet.Category{"a", "d"}},
 		"written": {names(p.Arms.Written()), []fleet.Category{"c", "a"}},
 		"gone":    {names(p.Arms.Gone()), []fleet.Category{"b"}},
 	} {
@@ -46,7 +45,7 @@ func TestRows(t *testing.T) {
 	if got, found := p.Arms.Get(row("b")); found {
 		t.Errorf("got %v, want it deleted", got)
 	}
-	if got := p.Copy(noon); len(got.Arms.Written())+len(got.Arms.Gone()) != 0 || len(slices.Collect(got.Arms.All())) != 3 {
-		t.Errorf("got a copy with %v written, %v gone and %v, want the three rows alone", got.Arms.Written(), got.Arms.Gone(), slices.Collect(got.Arms.All()))
+	if got := p.Copy(noon); len(got.Arms.Written())+len(got.Arms.Gone()) != 0 || len(got.Arms.Where()) != 3 {
+		t.Errorf("got a copy with %v written, %v gone and %v, want the three rows alone", got.Arms.Written(), got.Arms.Gone(), got.Arms.Where())
 	}
 }

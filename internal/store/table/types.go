@@ -1,4 +1,4 @@
-package book
+package table
 
 import (
 	"time"
@@ -7,6 +7,13 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
+
+// Fleet is the one row of fleet, which is there from the beginning: what of it writes change.
+type Fleet struct {
+	Fires fleet.FireID // the number of the last fire
+	Moved string       // where the store is from now on; empty: here
+	Edge  store.Edge   // where the record begins, without the oldest
+}
 
 // Claim is a row of claims.
 type Claim struct {
@@ -26,6 +33,15 @@ type Run struct {
 	Day            string      // of the claim, UTC: whose budgets it counts for; empty: it is on no account
 	ReservedTokens int64       // in the budgets, until the end has better figures
 	ReservedUSD    float64
+	Bill           fleet.RunID // the id, if it worked and has a bill; empty: it says nothing of the next
+}
+
+// BeganAt is when the run's session began.
+func (r Run) BeganAt() time.Time {
+	if r.StartedAt.IsZero() {
+		return r.CreatedAt
+	}
+	return r.StartedAt
 }
 
 // Fate is a row of fates.
@@ -116,8 +132,15 @@ type Checkpoint struct {
 	store.Checkpoint
 }
 
+// Denial is a row of denials.
+type Denial struct {
+	ID int // from 1
+	fleet.DeniedClaim
+}
+
 // Reset is a row of resets.
 type Reset struct {
+	ID         int // from 1
 	At         time.Time
 	Scope      fleet.Scope
 	Runs       int // on the account before
@@ -127,4 +150,11 @@ type Reset struct {
 	KeptTokens int64
 	KeptUSD    float64
 	Reason     string
+}
+
+// Acknowledged is a row of acknowledged: how many writes of a machine there were. No other machine
+// counts there, so that the haste of others after a failover cannot hide what was lost.
+type Acknowledged struct {
+	Host   string
+	Writes int64
 }

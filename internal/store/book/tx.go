@@ -1,0 +1,95 @@
+package book
+
+import (
+	"fmt"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/store/table"
+)
+
+// Tx is a write that is decided: what is asked of it, it reads when it is asked.
+type Tx struct{ *table.Tx }
+
+// run asks for the row of a run.
+func (p Tx) run(id fleet.RunID) (table.Run, bool) { return p.Runs.Get(runRow(id)) }
+
+func runRow(id fleet.RunID) table.Run { return table.Run{Run: fleet.Run{ID: id}} }
+
+// open is a run that has not ended, or [fleet.ErrLost].
+func (p Tx) open(id fleet.RunID) (table.Run, error) {
+	r, found := p.run(id)
+	if !found || !r.EndedAt.IsZero() {
+		return table.Run{}, fmt.Errorf("run %s is not open: %w", id, fleet.ErrLost)
+	}
+	return r, nil
+}
+
+// underWay are the runs that have not ended, in brief.
+func (p Tx) underWay() []table.Run { return p.Open.Where("ended_at", nil) }
+
+func (p Tx) task(id fleet.TaskID) fleet.TaskMemory {
+	m, _ := p.Tasks.Get(fleet.TaskMemory{Task: id})
+	return m
+}
+
+func (p Tx) agent(name string) table.Agent {
+	a, _ := p.Agents.Get(agentRow(name))
+	return a
+}
+
+func agentRow(name string) table.Agent {
+	return table.Agent{AgentState: fleet.AgentState{Agent: name}}
+}
+
+func (p Tx) arm(c fleet.Category) bandit.Arm {
+	a, _ := p.Arms.Get(table.Arm{Category: c})
+	return a.Arm
+}
+
+// fleet is the store's one row.
+func (p Tx) fleet() table.Fleet {
+	f, _ := p.Fleet.Get(table.Fleet{})
+	return f
+}
+
+// claim is a key's row, or one with epoch 0 when it was never claimed.
+func (p Tx) claim(key fleet.Key) table.Claim {
+	c, _ := p.Claims.Get(claimRow(key))
+	return c
+}
+
+func claimRow(key fleet.Key) table.Claim { return table.Claim{Claim: fleet.Claim{Key: key}} }
+
+// claims are those that a holder has not given back.
+func (p Tx) claims(holder fleet.Holder) []table.Claim {
+	return p.Claims.Where("holder", holder, "released_at", nil)
+}
+
+// holds are those of lanes that a run has not given back.
+func (p Tx) holds(run fleet.RunID) []table.Hold {
+	return p.Holds.Where("run", run, "released_at", nil)
+}
+
+// lastCheckpoint bounds checkpoints by the last of each category, of which there may be none.
+func lastCheckpoint() table.Only {
+	return table.Only{SQL: "seq = (select max(a.seq) from checkpoints a where a.category = checkpoints.category)"}
+}
+
+// sinceAlarm bounds checkpoints by those from the last alarm on.
+func sinceAlarm() table.Only {
+	return table.Only{SQL: `seq >= coalesce((select max(a.seq) from checkpoints a
+where a.category = checkpoints.category and a.alarm = 1), 1)`}
+}
+
+// countedSince bounds runs by those whose grades were counted since the last alarm of their category.
+func countedSince() table.Only {
+	return table.Only{SQL: `counted > coalesce((select max(a.graded) from checkpoints a
+where a.category = runs.category and a.alarm = 1), 0)`}
+}
+
+// lastBilled bounds runs by the last with a bill of each of these agents that counts.
+func lastBilled(agents table.Set) table.Only {
+	return table.Only{SQL: fmt.Sprintf(`bill > coalesce((select billed_after from agents where agent in ?), '')
+order by bill desc limit %d`, fleet.BillsKept), Sets: []table.Set{agents}}
+}
