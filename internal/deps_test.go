@@ -73,7 +73,7 @@ func rules() map[string]rule {
 		},
 		"internal/store/postgres": {
 			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
-			foreign: []string{"github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5/pgconn"},
+			foreign: []string{"github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype"},
 			not:     []string{"database/sql", "os", "os/exec"},
 		},
 		"internal/claim": {
