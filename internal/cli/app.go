@@ -96,7 +96,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Echo:      a.echo(),
 		Later:     systemd.Units{},
 		Graders:   graders{runner, &c.Trust},
-		Notices:   newNotices(c),
+		Notices:   a.newNotices(c),
 		Publisher: newPublisher(c),
 		Forge:     newAsker(c, c.Review.Outcome, review.MaxAnswer),
 		Reviewers: newAsker(c, c.Review.Feedback, maxFeedback),
@@ -169,7 +169,7 @@ func (a *app) sessions(c *config.Config) session.Sessions {
 // store. Where it cannot be read, every session is another machine's.
 func (a *app) here(c *config.Config) func() fleet.Seat {
 	return sync.OnceValue(func() fleet.Seat {
-		i, err := machine.ReadIdentity(c.State)
+		i, err := a.identity(c.State)
 		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
 			a.log.Warn("no session is known to live", slog.Any("err", err))
 			return fleet.Seat{Host: "none"}
@@ -181,7 +181,7 @@ func (a *app) here(c *config.Config) func() fleet.Seat {
 // ownHost is what this machine says of itself to the fleet. One whose identity cannot be read says
 // nothing.
 func (a *app) ownHost(c *config.Config) fleet.Host {
-	i, err := machine.ReadIdentity(c.State)
+	i, err := a.identity(c.State)
 	if err != nil {
 		return fleet.Host{}
 	}
@@ -193,6 +193,27 @@ func (a *app) ownHost(c *config.Config) fleet.Host {
 		h.Config = fmt.Sprintf("%016x", sum.Sum64())
 	}
 	return h
+}
+
+// identity is that of a state folder. Once there is one it is read no more: a claim opens its file once.
+func (a *app) identity(state string) (machine.Identity, error) {
+	if i, known := a.identities.Load(state); known {
+		return i.(machine.Identity), nil //nolint:forcetypeassert // nothing else is in it
+	}
+	i, err := machine.ReadIdentity(state)
+	if err == nil {
+		a.identities.Store(state, i)
+	}
+	return i, err
+}
+
+// hostName is the name of this machine: by the identity of a state folder, or else its hostname.
+func (a *app) hostName(state string) string {
+	if i, err := a.identity(state); state != "" && err == nil && i.Name != "" {
+		return i.Name
+	}
+	name, _ := os.Hostname()
+	return name
 }
 
 // thisMachine is the machine that this process is on.
@@ -353,12 +374,12 @@ func newGates(c *config.Config) survey.Gates {
 const maxNotice = 10 * time.Second
 
 // newNotices is nil when nobody is to be notified.
-func newNotices(c *config.Config) engine.Notices {
+func (a *app) newNotices(c *config.Config) engine.Notices {
 	n := c.Notice
 	if len(n.Command) == 0 {
 		return nil
 	}
-	s := notice.Sender{Fleet: c.Fleet, Host: machine.NameIn(c.State), Command: operators(c, n.Command)}
+	s := notice.Sender{Fleet: c.Fleet, Host: a.hostName(c.State), Command: operators(c, n.Command)}
 	s.Command.Timeout = min(s.Command.Timeout, maxNotice)
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -65,7 +66,7 @@ func Main(args []string, s Surroundings) int {
 	} else {
 		s.Stderr = stderr
 	}
-	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets, warned: new(atomic.Bool)}
+	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets, warned: new(atomic.Bool), identities: new(sync.Map)}
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
@@ -128,6 +129,7 @@ type app struct {
 	secrets    *mask
 	configPath string
 	warned     *atomic.Bool // of what is held
+	identities *sync.Map    // of state folders, by path
 	storeless  string       // the state folder in which there was no store to read
 	removing   bool         // the fleet is to go: that its store is gone is no matter
 	json       bool

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"stint/internal/claim"
 	"stint/internal/config"
@@ -70,7 +69,7 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	if err != nil {
 		return nil, err
 	}
-	return known(c, db, how)
+	return a.known(c, db, how)
 }
 
 // openShared opens the store of a fleet on many machines. The server is asked for nothing yet.
@@ -84,7 +83,7 @@ func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
 	case how == reading:
 		return db, nil
 	}
-	return known(c, db, how)
+	return a.known(c, db, how)
 }
 
 func (a *app) serverOptions(c *config.Config) postgres.Options {
@@ -109,7 +108,10 @@ func (a *app) server(c *config.Config) config.Store {
 
 // known is a store that this machine may write to. If we die before a new state folder has its
 // identity, the next command that writes gives it one.
-func known(c *config.Config, db store.Store, how access) (store.Store, error) {
+func (a *app) known(c *config.Config, db store.Store, how access) (store.Store, error) {
+	if i, err := a.identity(c.State); err == nil && !i.Foreign(thisMachine()) {
+		return db, nil
+	}
 	if err := machine.Check(c.State, thisMachine(), how == writing); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -155,10 +157,10 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = resolved // one workspace, by whatever path it was reached
 	}
-	boot := sync.OnceValue(thisMachine().Boot)
+	boot := thisMachine().Boot() // not within a transaction, for which others wait
 	return sqlite.Options{
 		Dir: c.State, Fleet: c.Fleet, Workspace: workspace, Now: a.Now, Settings: c.Selector.Settings(),
-		Start: func() sqlite.Start { return sqlite.Start{ID: boot(), Elapsed: a.Elapsed()} },
+		Start: func() sqlite.Start { return sqlite.Start{ID: boot, Elapsed: a.Elapsed()} },
 		Host:  func() string { return a.here(c)().Host },
 	}
 }

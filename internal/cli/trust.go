@@ -77,7 +77,7 @@ func (a *app) refuseCopy(path string) error {
 }
 
 func (a *app) configOptions() config.Options {
-	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: machine.NameIn}
+	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: a.hostName}
 }
 
 // trustStore is where a configuration's record is. It goes by the file's path alone, for what

@@ -138,17 +138,6 @@ func ReadIdentity(state string) (Identity, error) {
 	return kept.Identity, nil
 }
 
-// NameIn is the name of this machine: by the identity of the state folder, or else its hostname.
-func NameIn(state string) string {
-	if state != "" {
-		if i, err := ReadIdentity(state); err == nil && i.Name != "" {
-			return i.Name
-		}
-	}
-	name, _ := os.Hostname()
-	return name
-}
-
 // Adopt gives a state folder an identity of this machine, in place of one that is another's or
 // cannot be read, or another name. It reports false where it has what is wanted already.
 //
