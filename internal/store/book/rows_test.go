@@ -1,11 +1,17 @@
 package book_test
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store/table"
+	"stint/internal/testkit/must"
 )
 
 // TestRows puts, deletes and finds rows: what is written and deleted at the end is what was decided
@@ -47,5 +53,56 @@ func TestRows(t *testing.T) {
 	}
 	if got := p.Copy(noon); len(got.Arms.Written())+len(got.Arms.Gone()) != 0 || len(got.Arms.Where()) != 3 {
 		t.Errorf("got a copy with %v written, %v gone and %v, want the three rows alone", got.Arms.Written(), got.Arms.Gone(), got.Arms.Where())
+	}
+}
+
+// TestAsks answers questions of a write: each is asked once, together with what was asked ahead if that costs a trip, and
+// what is not there is remembered. A question without an answer ends the rule.
+func TestAsks(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	broken := errors.New("broken")
+	for name, far := range map[string]string{"near": "", "far": "'2026-06-26'"} {
+		asked = nil
+		tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+			for _, s := range list {
+				asked = append(asked, fmt.Sprint(s.SQL[strings.Index(s.SQL, " from "):], s.Args))
+				if strings.Contains(s.SQL, "pauses") {
+					return broken
+				}
+			}
+			asked = append(asked, ";")
+			return nil
+		})
+		tx.Begin(noon, time.Time{})
+		tx.Far(far)
+		err := tx.Decide(func() error {
+			run := tx.Runs.Like(table.Run{Run: fleet.Run{ID: "0r1"}})
+			tx.Ahead(run, tx.Agents.Ask("agent", run.Col("agent")), tx.Arms.Ask("category", table.In([]fleet.Category{"code", "docs"})))
+			for range 2 {
+				tx.Runs.Get(table.Run{Run: fleet.Run{ID: "0r1"}})
+				tx.Arms.Get(table.Arm{Category: "docs"})
+				tx.Holds.Where("run", "0r1", "released_at", nil)
+			}
+			tx.Holds.Put(table.Hold{LaneHold: fleet.LaneHold{Run: "0r1", Category: "code"}})
+			if len(tx.Holds.Where("run", "0r1", "released_at", nil)) != 1 || len(tx.Holds.Where("run", "0r1", "released_at", 1)) != 0 {
+				t.Error("what was put is not found by what it is")
+			}
+			tx.Pauses.Where()
+			return nil
+		})
+		if err != broken { //nolint:errorlint // nothing is to be about it
+			t.Errorf("got %v, want that the question has no answer", err)
+		}
+		run, arms := " from runs where id = $1[0r1]", " from arms where category "
+		holds := " from lane_holds where run = $1 and released_at "
+		want := []string{run, ";", arms + "= $1[docs]", ";", holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []"}
+		if far != "" {
+			want = []string{
+				run, " from agents where agent = (select agent from runs where id = $1)[0r1]", arms + "in ($1, $2)[code docs]", ";",
+				holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []",
+			}
+		}
+		must.Equal(t, name, asked, want)
 	}
 }

@@ -455,3 +455,15 @@ func check(t *testing.T, d *DB, key fleet.Key) (c fleet.Claim, held bool, err er
 	c, at, err := d.Check(t.Context(), key)
 	return c, c.Current(at), err
 }
+
+// TestSchemaWithoutComments shows that no comment is kept: each command would parse it again.
+func TestSchemaWithoutComments(t *testing.T) {
+	t.Parallel()
+	d := mustOpen(t, testOptions(t, storetest.Start))
+	if list := rowsOf(t, d, "select name from sqlite_schema where sql like '%--%'"); len(list) > 0 {
+		t.Errorf("got comments in %v", list)
+	}
+	if n := len(rowsOf(t, d, "select name from sqlite_schema where sql <> ''")); n < 40 {
+		t.Errorf("got %d tables and indexes, want all", n)
+	}
+}
