@@ -106,3 +106,29 @@ func TestAsks(t *testing.T) {
 		must.Equal(t, name, asked, want)
 	}
 }
+
+// scanned is a row as an engine reads it.
+type scanned func(dest []any)
+
+func (s scanned) Scan(dest ...any) error {
+	s(dest)
+	return nil
+}
+
+// TestDecidedRows reads rows that were decided on before: the decision stands.
+func TestDecidedRows(t *testing.T) {
+	t.Parallel()
+	tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+		for _, name := range []fleet.Category{"put", "dropped", "read"} {
+			if err := list[0].Scan(scanned(func(dest []any) { *dest[0].(*fleet.Category) = name })); err != nil { //nolint:forcetypeassert // it is of that type
+				return err
+			}
+		}
+		return nil
+	})
+	tx.Begin(noon, time.Time{})
+	put := fleet.Pause{Category: "put", Reason: "decided"}
+	tx.Pauses.Put(put)
+	tx.Pauses.Drop(fleet.Pause{Category: "dropped"})
+	must.Equal(t, "rows", tx.Pauses.Where(), []fleet.Pause{put, {Category: "read"}})
+}
