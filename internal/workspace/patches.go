@@ -55,8 +55,10 @@ func (g git) patchIDs(ctx context.Context, changes []string, back bool) (map[str
 	if len(changes) == 0 {
 		return ids, nil
 	}
-	args := []string{"diff-tree", "--stdin", "--root", "-r", "--patch", "--full-index", "--no-prefix", "--no-renames", "--no-ext-diff",
-		"--no-textconv", "--no-color", "--submodule=short"}
+	args := []string{
+		"diff-tree", "--stdin", "--root", "-r", "--patch", "--full-index", "--no-prefix", "--no-renames", "--no-ext-diff",
+		"--no-textconv", "--no-color", "--submodule=short",
+	}
 	if back {
 		args = append(args, "-R")
 	}

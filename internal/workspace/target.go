@@ -43,7 +43,7 @@ func (c Clone) aim(ctx context.Context, g git) (a aim, err error) {
 		a.tip, a.theirs, a.track = f[0], f[1], f[2]
 		return a, err
 	}
-	there := false
+	var there bool
 	if a.tip, there, err = g.tip(ctx, a.ref); err == nil && !there && c.Target != "" {
 		a.tip, _, err = g.revision(ctx, "refs/remotes/"+c.Target+"^{commit}") // and no tag of the name
 	}
