@@ -21,11 +21,7 @@ func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, 
 	if err != nil {
 		return nil, err
 	}
-	p := pending{git: g, target: t.Tip}
-	m, err := p.recall(ctx, c.memory())
-	if err != nil {
-		return nil, err
-	}
+	p, m := pending{git: g, target: t.Tip}, c.recall(ctx, g, t.Tip)
 	var all []*review.Branch
 	for i, w := range runs {
 		for _, tip := range tips[i] {

@@ -49,22 +49,22 @@ func (m memory) tells(b *review.Branch, made []string) bool {
 	return found
 }
 
-// recall reads what is remembered, as far as it holds for the target now. Where that has come further, it holds for a branch to whose
-// files nothing has happened, and of whose commits nothing has been said, since.
-func (p *pending) recall(ctx context.Context, path string) (m memory, err error) {
-	text, err := os.ReadFile(path)
+// recall is what is remembered, as far as it holds for the target now. Where that has come further, it holds for a branch to whose
+// files nothing has happened, and of whose commits nothing has been said, since. What cannot be read is found out again.
+func (c Clone) recall(ctx context.Context, g git, target string) (m memory) {
+	text, err := os.ReadFile(c.memory())
 	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&m) != nil {
-		return memory{}, nil //nolint:nilerr // all is found out again
+		return memory{}
 	}
-	if m.Target == p.target {
-		return m, nil
+	if m.Target == target {
+		return m
 	}
-	if _, onward, err := p.asks(ctx, "merge-base", "--is-ancestor", m.Target, p.target); err != nil || !onward {
-		return memory{}, nil //nolint:nilerr // the commit may be gone
+	if _, onward, err := g.asks(ctx, "merge-base", "--is-ancestor", m.Target, target); err != nil || !onward {
+		return memory{}
 	}
-	since := pending{git: p.git, target: p.target}
+	since := pending{git: g, target: target}
 	if _, err := since.readHistory(ctx, m.Target); err != nil || len(since.history) == maxHistory {
-		return memory{}, err
+		return memory{}
 	}
 	named := map[string]bool{}
 	for _, c := range since.history {
@@ -82,25 +82,20 @@ func (p *pending) recall(ctx context.Context, path string) (m memory, err error)
 		b.Left, b.Landed = min(b.Left+len(since.history), review.LongAgo), min(b.Landed+len(since.history), review.LongAgo)
 		m.Branches[key] = b
 	}
-	return m, nil
+	return m
 }
 
 // waiting are the tips of branches with work that the target does not have, as far as that is remembered.
-func (c Clone) waiting(ctx context.Context, g git) (tips map[string]bool, err error) {
-	a, err := c.aim(ctx, g)
+func (c Clone) waiting(ctx context.Context) map[string]bool {
+	g, t, err := c.target(ctx)
 	if err != nil {
-		return nil, err
+		return nil
 	}
-	p := pending{git: g}
-	if p.target, err = g.latest(ctx, a); err != nil {
-		return nil, err
+	tips := map[string]bool{}
+	for _, b := range c.recall(ctx, g, t.Tip).Branches {
+		tips[b.Tip] = b.Landing == review.Waiting
 	}
-	m, err := p.recall(ctx, c.memory())
-	tips = make(map[string]bool, len(m.Branches))
-	for _, b := range m.Branches {
-		tips[b.Tip] = b.Landing == review.Waiting && len(b.Commits) > 0
-	}
-	return tips, err
+	return tips
 }
 
 // keep replaces the file. Where that cannot be written, the next look finds out the same again.

@@ -14,10 +14,8 @@ import (
 	"stint/internal/review"
 )
 
-// Pending lists the branches of the fleet's runs with commits of their own, and how the target
-// has them. The commits that
-// runs made, as far as they are on record, separate a branch that was merged from one on which
-// nothing happened. It changes nothing but what it remembers, and asks git for all branches at once.
+// Pending lists the branches of the fleet's runs with commits of their own, and how the target has them. The commits that runs made, as
+// far as they are on record, separate a branch that was merged from one on which nothing happened. It changes nothing but what it remembers, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
 	g, t, err := c.target(ctx)
 	if err != nil || t.Tip == "" {
@@ -31,11 +29,7 @@ func (c Clone) Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.
 	if err != nil {
 		return t, nil, err
 	}
-	p := pending{git: g, target: t.Tip}
-	m, err := p.recall(ctx, c.memory())
-	if err != nil {
-		return t, nil, err
-	}
+	p, m := pending{git: g, target: t.Tip}, c.recall(ctx, g, t.Tip)
 	var each, unknown []*review.Branch
 	for i := range all {
 		if each = append(each, &all[i]); !m.tells(&all[i], commits[all[i].Run]) {

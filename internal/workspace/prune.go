@@ -53,10 +53,7 @@ func (c Clone) Prune(ctx context.Context, limits Limits, over func(fleet.RunID) 
 	if err != nil {
 		return nil, err
 	}
-	waits, err := c.waiting(ctx, t.asItIs())
-	if err != nil {
-		return nil, err
-	}
+	waits := c.waiting(ctx)
 	errs, kept := []error{c.unstackLeft(ctx), dropTemporary(c.Root, limits.Now)}, 0
 	for _, run := range slices.Backward(slices.Sorted(maps.Keys(found))) { // by id, the youngest first
 		r := found[run]
