@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -124,7 +123,6 @@ type given struct {
 	Group       bool   // leads a process group
 	Session     bool   // leads a session
 	Alive       uint64 // inode of descriptor 3; 0: none
-	Blocked     string // signals, as a mask
 }
 
 func dump() error {
@@ -145,12 +143,6 @@ func dump() error {
 		Args: os.Args, Environment: os.Environ(), Stdin: string(stdin), Dir: dir,
 		Group: syscall.Getpgrp() == os.Getpid(), Session: int(session) == os.Getpid(),
 	}
-	status, err := os.ReadFile("/proc/thread-self/status")
-	if err != nil {
-		return err
-	}
-	_, g.Blocked, _ = strings.Cut(string(status), "SigBlk:")
-	g.Blocked = strings.Fields(g.Blocked)[0]
 	var alive syscall.Stat_t
 	if syscall.Fstat(3, &alive) == nil {
 		g.Alive = alive.Ino
