@@ -58,7 +58,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		e.Moved = cmp.Or(now, "no branch")
 		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
 	}
-	if w.landed = w.landedIn(ctx, work); w.landed != "" {
+	if w.landed = w.landedIn(ctx); w.landed != "" {
 		e.Landed = w.landed
 		w.Log.WarnContext(ctx, "nobody reviewed the work", w.attrs(slog.String("reason", w.landed+" has it already at the session's end"))...)
 	}
@@ -98,24 +98,20 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work f
 
 // landedIn is the target of review or what it follows, if that has the work of the session's branch already: the session pushed it
 // there, or somebody did meanwhile.
-func (w *worker) landedIn(ctx context.Context, work fleet.Work) string {
+func (w *worker) landedIn(ctx context.Context) string {
 	if w.run.Branch == "" || len(w.run.Commits) == 0 || w.Work == nil {
 		return ""
 	}
 	ctx, cancel := closing(ctx)
 	defer cancel()
-	target, on := w.Config.Review.Target, w.Repo.On(ctx)
 	found, err := w.Work.Fates(ctx, []review.Watched{{Run: w.run.ID, Branch: w.run.Branch, Commits: w.run.Commits}})
 	if err != nil {
 		w.Log.WarnContext(ctx, "target not looked at", w.attrs(slog.Any("err", err))...)
 	}
-	switch name := cmp.Or(target, on, "the target"); {
-	case slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind.Landed() }):
-		return name
-	case work.Pushed && (target == "" || target == on):
-		return "the upstream of " + name
+	if !slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind.Landed() }) {
+		return ""
 	}
-	return ""
+	return cmp.Or(w.Config.Review.Target, w.Repo.On(ctx), "the target")
 }
 
 // question is what a check or a grader is asked: in the box of the session, with what the command

@@ -100,7 +100,6 @@ type Work struct {
 	Commits   int      // that it made
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
 	Branch    string   // that holds the last of these; empty: none does
-	Pushed    bool     // from a clone of its own: what the workspace has checked out, or follows, has all of them already
 	Aside     []string // other branches, in a clone of its own, with commits that this one lacks
 
 	Known      bool // what is left of all that they changed, by the fields below

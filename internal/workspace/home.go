@@ -317,8 +317,7 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		return w, err
 	}
 	list, err := t.commits(ctx, append(slices.Concat(args, bases), "--")...)
-	pushed := err == nil && len(list) == 0 // the session has pushed what it made
-	if pushed {
+	if err == nil && len(list) == 0 { // the session has pushed what it made
 		list, err = t.commits(ctx, append(args, "--")...)
 	}
 	if err != nil {
@@ -330,6 +329,6 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 	}
 	aside := w.Aside
 	w, err = t.evidence(ctx, steps, upTo(start, append(bases, keepRef(dir)+"^@", "--branches")...))
-	w.Aside, w.Branch, w.Pushed = aside, branch, pushed && len(list) > 0
+	w.Aside, w.Branch = aside, branch
 	return w, err
 }
