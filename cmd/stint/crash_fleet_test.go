@@ -197,24 +197,27 @@ func (f *crashFleet) inClones() {
 	f.git("commit", "-q", "--allow-empty", "-m", "begin")
 }
 
-// merged has a session in a clone, whose work is merged.
-func (f *crashFleet) merged() {
+// reverted has a session in a clone, whose work is merged and reverted.
+func (f *crashFleet) reverted() {
 	f.Helper()
 	f.inClones()
 	f.exits(0, "run", "--category", "code")
 	f.git("checkout", "-q", "-b", "made")
-	f.git("commit", "-q", "--allow-empty", "-m", "work")
+	f.write("made", "x\n")
+	f.git("add", "made")
+	f.git("commit", "-q", "-m", "work")
 	f.exec("update runs set branch = 'made', commits = '[\"" + f.git("rev-parse", "HEAD") + "\"]'")
 	f.git("checkout", "-q", "-")
 	f.git("merge", "-q", "--no-ff", "--no-edit", "made")
+	f.git("revert", "--no-edit", "--mainline", "1", "HEAD")
 }
 
-// graded fires until nothing is left to do; what became of the merged work is on record once.
+// graded fires until nothing is left to do; what became of the work is on record once.
 func (f *crashFleet) graded() {
 	f.Helper()
 	f.fire()
-	if got := f.rows("select f.kind, f.grade > r.grade from fates f join runs r on r.id = f.run"); len(got) != 1 || got[0] != "merged 1" {
-		f.Errorf("fates: %q, want one of the merge, which raised the grade", got)
+	if got := f.rows("select f.kind, f.grade < r.grade from fates f join runs r on r.id = f.run"); len(got) != 1 || got[0] != "reverted 1" {
+		f.Errorf("fates: %q, want one of the revert, which lowered the grade", got)
 	}
 }
 
