@@ -22,7 +22,7 @@ func TestWrite(t *testing.T) {
 		"man1/stint-claim-take.1":    {".B \"stint claim take TASK [flags]\"\n"},
 		"man1/stint-claim-release.1": {".B \"stint claim release TASK [flags]\"\n", `\fBstint\-claim\fR(1),`, ".TP\n\\fB5\\fR\n"},
 		"man5/stint-config.5":        {".SH \"[category.NAME]\"\n"},
-		"man7/stint-agents.7":        {".SH \"THE FOLDER OF A RUN\"\n"},
+		"man7/stint-agents.7":        {".SH \"THE RESULT FILE\"\n"},
 		"man7/stint-tasks.7":         {".TH "},
 	} {
 		page := string(must.Get(os.ReadFile(filepath.Join(folder, path)))(t))
