@@ -33,7 +33,7 @@ func newConfigTrust(a *app) *cobra.Command {
 		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
 last, and confirm them. Those that lie where sessions may write are held until then: fires go on
 with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
-first fire, or "stint run", confirms what it finds. See: stint help config.`,
+first fire confirms what it finds. See: stint help config.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
 	}

@@ -28,8 +28,9 @@ type Sources interface {
 	Again(ctx context.Context, t fleet.Task) (fleet.Task, error)
 	// StateAt is the state in a copy of a task's file.
 	StateAt(path string) (fleet.TaskState, error)
-	// SetState writes a state into a task's file, and reports whether that changed it. It is an error
-	// where the folder has no word for that state.
+	// Writable is an error where the folder of tasks has no word for a state.
+	Writable(s fleet.TaskState) error
+	// SetState writes a state into a task's file, and reports whether that changed it.
 	SetState(ctx context.Context, id fleet.TaskID, s fleet.TaskState) (changed bool, err error)
 	// Call reports to a task's tracker what becomes of the task.
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error

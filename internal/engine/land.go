@@ -246,7 +246,7 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(flee
 	if t, err = e.Recalled(ctx, t); err != nil {
 		return err
 	}
-	if s := next(t); s != t.State {
+	if s := next(t); s != t.State || s.Settled() { // its file may lack the state of a change that was cut short
 		_, err = e.GiveState(ctx, h, t, s)
 	}
 	return err

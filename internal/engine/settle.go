@@ -332,24 +332,29 @@ func gone(m fleet.TaskMemory, v survey.View) bool {
 // this is no longer the caller's. It reports whether that changed anything. A file is written and not committed: the
 // commit is the person's.
 //
-// If we die before the store knows, the file says it, and a state that changed there counts.
+// If we die before the file is written, it says what it did, and the store's word counts; the next call writes it.
 func (e *Engine) GiveState(ctx context.Context, h store.Hold, t fleet.Task, s fleet.TaskState) (bool, error) {
 	if t.State == s && (t.InSource() == s || t.Source != "") {
 		return false, nil
 	}
+	// What the source has said until now is what clones of other hosts show.
 	m := fleet.TaskMemory{Task: t.ID, TaskLeft: fleet.TaskLeft{State: s, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true}}
 	if t.Source != "" {
 		m.Owed = e.owedTo(t, s)
-		if err := e.Store.LeaveTask(ctx, h, m); err != nil {
-			return false, err
-		}
-		if err := e.pay(ctx, t, m, "by hand"); err != nil {
-			return true, fmt.Errorf("task %q is %s, but its tracker does not show it yet: %w", t.ID, s, err)
-		}
-		return true, nil
-	}
-	if _, err := e.Sources.SetState(ctx, t.ID, s); err != nil {
+	} else if err := e.Sources.Writable(s); err != nil {
 		return false, err
 	}
-	return true, e.Store.LeaveTask(ctx, h, m) // what the file has said until now is what clones of other hosts show
+	err := e.Store.LeaveTask(ctx, h, m)
+	if err != nil {
+		return false, err
+	}
+	if t.Source != "" {
+		err = e.pay(ctx, t, m, "by hand")
+	} else {
+		_, err = e.Sources.SetState(ctx, t.ID, s)
+	}
+	if err != nil {
+		err = fmt.Errorf("task %q is %s, but its source does not show it yet: %w", t.ID, s, err)
+	}
+	return true, err
 }

@@ -40,8 +40,8 @@ var (
 )
 
 // Folder is a folder of task files, and of folders with more. Dot-files and files not named
-// *.md are ignored; so are, without front matter, a README.md and the files of folders below. Tasks that the
-// format's program has put away are read, and none is workable.
+// *.md are ignored; so are a README.md without front matter, and the files of folders below without a state. Tasks that
+// the format's program has put away are read, and none is workable.
 type Folder struct {
 	Dir             string                    // absolute
 	Top             string                    // below this folder no link is followed, see [TopOf]; empty: all are
@@ -111,8 +111,8 @@ func (f Folder) away(t fleet.Task) int {
 	return 0
 }
 
-// Has reports whether a file of the folder has the id by its name. It reads no file, and only a
-// folder of a format in which names say more than the id.
+// Has reports whether a file has the id by its name. It reads no file, and lists folders only where the
+// folder of tasks itself has none of that name.
 func (f Folder) Has(id fleet.TaskID) bool {
 	path, err := f.path(id)
 	if err == nil {
@@ -160,12 +160,21 @@ func (f Folder) read(path string) (fleet.Task, error) {
 	if err != nil {
 		return fleet.Task{}, err
 	}
-	task, err := f.Format.Parse(path, data)
+	d, task, err := f.Format.parse(path, data)
 	if err != nil {
 		return fleet.Task{}, err
 	}
+	if f.below(path) && d.field(f.Format.name(fleet.FieldState)) == nil {
+		return fleet.Task{}, errIgnored // notes are kept in such folders, and a note is no work
+	}
 	task.Modified = changed(info)
 	return f.place(task), nil
+}
+
+// below reports whether a file is in a folder below that of tasks, and not among those that were put away.
+func (f Folder) below(path string) bool {
+	dir, err := filepath.Rel(f.Dir, filepath.Dir(path))
+	return err == nil && dir != "." && filepath.IsLocal(dir) && !f.Format.isArchive(dir)
 }
 
 // changed is from when on a file is as it is, by the kernel's clock: anybody can set the other time.
@@ -258,10 +267,10 @@ func usage(err error, hint string) error {
 	return fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 }
 
-// readTaskFile is readFile except for what is ignored without front matter.
+// readTaskFile is readFile. What is ignored without front matter is an error.
 func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 	data, info, err := f.readFile(path)
-	if err == nil && (isReadme(path, data) || filepath.Dir(path) != f.Dir && !hasFrontMatter(data)) {
+	if err == nil && (isReadme(path, data) || f.below(path) && !hasFrontMatter(data)) {
 		return nil, nil, errIgnored
 	}
 	return data, info, err

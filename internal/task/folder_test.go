@@ -291,7 +291,8 @@ func BenchmarkList(b *testing.B) {
 func TestFoldersBelow(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t, map[string]string{
-		"a.md": "---\nstate: todo\n---\n# A\n", "sub/b.md": "---\nstate: active\n---\n# B\n", "sub/deep/c.md": "---\nstate: todo\n---\n", "sub/notes.md": "# Notes\n",
+		"a.md": "---\nstate: todo\n---\n# A\n", "sub/b.md": "---\nstate: active\n---\n# B\n", "sub/deep/c.md": "---\nstate: todo\n---\n", "sub/notes.md": "# Notes\n", "sub/doc.md": "---\ntitle: Doc\n---\n",
+		"repo/.git/HEAD": "", "repo/d.md": "---\nstate: todo\n---\n", "repo/in/f.md": "---\nstate: todo\n---\n",
 		".hidden/d.md": "---\nstate: todo\n---\n", "templates/e.md": "---\nstate: todo\n---\n", "other/a.md": "---\nstate: todo\n---\n",
 		"a (conflicted copy 2026-01-02).md": "# A\n", "sub/b.sync-conflict-20260102-101010-ABCDEFG.md": "---\nstate: todo\n---\n",
 	})
@@ -301,7 +302,7 @@ func TestFoldersBelow(t *testing.T) {
 	for _, task := range tasks {
 		ids = append(ids, string(task.ID)+" "+string(task.State))
 	}
-	must.Equal(t, "tasks", ids, []string{"a todo", "b active", "c todo"})
+	must.Equal(t, "tasks", ids, []string{"a todo", "b active", "c todo", "d todo"})
 	var reasons []string
 	for _, p := range problems {
 		rel, _ := filepath.Rel(f.Dir, p.Path)

@@ -17,16 +17,16 @@ import (
 
 // taskNames lists the files that may be tasks, in order, by names relative to the folder.
 // A file with such a name need not be a task. A folder for tasks that were put away may be
-// missing. One that is reached through a link gives a [*fileError] beside the names of the others.
+// missing. A folder that cannot be read, or is reached through a link, is a [*fileError] beside the names of the others.
 func (f Folder) taskNames() ([]string, error) {
-	var linked *fileError
+	var bad *fileError
 	names, err := f.namesIn(f.Dir)
-	if err != nil {
+	if err != nil && (names == nil || !errors.As(err, &bad)) {
 		return nil, err
 	}
 	for _, a := range f.Format.archives() {
 		more, err := f.namesIn(filepath.Join(f.Dir, a.dir))
-		if err != nil && !errors.As(err, &linked) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		if err != nil && !errors.As(err, &bad) && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			return nil, err
 		}
 		for _, name := range more {
@@ -34,14 +34,14 @@ func (f Folder) taskNames() ([]string, error) {
 		}
 	}
 	slices.Sort(names)
-	if linked != nil {
-		return names, linked
+	if bad != nil {
+		return names, bad
 	}
 	return names, nil
 }
 
 // namesIn lists the files of a folder that may be tasks, and those of the folders below it. Of these, hidden ones, templates,
-// and those of tasks that were put away are left out.
+// and those of tasks that were put away are left out, and all those below the top of a repository.
 func (f Folder) namesIn(dir string) (names []string, err error) {
 	at, err := f.open(dir)
 	if err != nil {
@@ -49,18 +49,27 @@ func (f Folder) namesIn(dir string) (names []string, err error) {
 	}
 	defer at.close()
 	entries, err := os.ReadDir(at.path)
+	if err != nil {
+		return nil, err
+	}
+	names = []string{}
+	top := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == ".git" })
 	for _, e := range entries {
 		name := e.Name()
 		switch {
 		case isTaskName(name) && !e.IsDir():
 			names = append(names, name)
-		case e.IsDir() && name[0] != '.' && name != "templates" && !f.Format.isArchive(name):
-			below, err := f.namesIn(filepath.Join(dir, name))
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-				return nil, err
-			}
+		case e.IsDir() && !top && name[0] != '.' && name != "templates" && !f.Format.isArchive(name):
+			below, lost := f.namesIn(filepath.Join(dir, name))
 			for _, file := range below {
 				names = append(names, name+"/"+file)
+			}
+			var bad *fileError
+			switch {
+			case errors.As(lost, &bad):
+				err = bad
+			case lost != nil && !errors.Is(lost, fs.ErrNotExist):
+				err = unreadable(filepath.Join(dir, name), lost, "make it readable, or move it away")
 			}
 		}
 	}

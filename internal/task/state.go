@@ -19,6 +19,12 @@ const setStateAttempts = 3
 
 var errMoved = errors.New("the file keeps changing")
 
+// Writable is an error where the folder's files have no word for a state.
+func (f Folder) Writable(s fleet.TaskState) error {
+	_, _, err := f.Format.stateEntry(s)
+	return err
+}
+
 // SetState writes a task's state into its file and leaves every other byte, the
 // permission bits and, where links are followed, a link to the file as they are. It says whether there was
 // anything to change; a file that is in that state already is not written. A file

@@ -33,9 +33,13 @@ func (c Clone) memory() string {
 	return filepath.Join(filepath.Dir(c.Root), MemoryFile)
 }
 
+// rules are those by which branches were judged. Their number grows with every change of them: what an older stint found is found
+// out again.
+const rules = "1"
+
 // keyOf stands for a branch, and for what its run made, by which one that was merged is told from one on which nothing happened.
 func keyOf(tip string, made []string) string {
-	sum := sha256.Sum256([]byte(strings.Join(append(slices.Clone(made), tip), " ")))
+	sum := sha256.Sum256([]byte(strings.Join(slices.Concat([]string{rules}, made, []string{tip}), " ")))
 	return hex.EncodeToString(sum[:12])
 }
 
