@@ -14,8 +14,9 @@ import (
 	"stint/internal/review"
 )
 
-// Pending lists the branches of the fleet's runs with commits of their own, and how the target has them. The commits that runs made, as
-// far as they are on record, separate a branch that was merged from one on which nothing happened. It changes nothing but what it remembers, and asks git for all branches at once.
+// Pending lists the branches of the fleet's runs with commits of their own, and how the target has them. The commits that runs
+// made, where they are on record, separate a branch that was merged from one on which nothing happened. It changes nothing but what
+// it remembers, and asks git for all branches at once.
 func (c Clone) Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (t review.Target, all []review.Branch, err error) {
 	g, t, err := c.target(ctx)
 	if err != nil || t.Tip == "" {
