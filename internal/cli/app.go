@@ -66,7 +66,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
-	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint}, taskFolder(c)
+	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint, Known: a.layers}, taskFolder(c)
 	places := a.places(c)
 	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: a.Now}
 	e := &engine.Engine{
@@ -267,7 +267,11 @@ func (a *app) walls(c *config.Config) workspace.Walls {
 	return func(ctx context.Context, dir string, read []string) ([]string, error) {
 		once.Do(func() {
 			r.Stint, failed = os.Executable()
-			layers = session.Layers(ctx)
+			if known := a.layers.Load(); known != nil {
+				layers = *known
+			} else {
+				layers = session.Layers(ctx)
+			}
 		})
 		git, err := exec.LookPath("git")
 		if err != nil {

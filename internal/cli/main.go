@@ -67,6 +67,7 @@ func Main(args []string, s Surroundings) int {
 		s.Stderr = stderr
 	}
 	a := &app{Surroundings: s, log: newLog(s.Stderr, asJSON), json: asJSON, secrets: secrets, warned: new(atomic.Bool), identities: new(sync.Map)}
+	a.layers = new(atomic.Pointer[fleet.BoxLayers])
 	root := newRoot(a, args)
 	root.SetArgs(args)
 	root.SetIn(s.Stdin)
@@ -128,10 +129,11 @@ type app struct {
 	log        *slog.Logger
 	secrets    *mask
 	configPath string
-	warned     *atomic.Bool // of what is held
-	identities *sync.Map    // of state folders, by path
-	storeless  string       // the state folder in which there was no store to read
-	removing   bool         // the fleet is to go: that its store is gone is no matter
+	warned     *atomic.Bool                     // of what is held
+	identities *sync.Map                        // of state folders, by path
+	layers     *atomic.Pointer[fleet.BoxLayers] // that boxes have here, once that is known
+	storeless  string                           // the state folder in which there was no store to read
+	removing   bool                             // the fleet is to go: that its store is gone is no matter
 	json       bool
 	began      bool  // a command's own code was reached
 	cause      error // why the command's context ended, if it did

@@ -27,7 +27,8 @@ folder of its own, and [review] check runs there. Then the target moves, the tas
 waits for review, and the run's branch and folder are removed.
 
 Work that conflicts or whose check fails is set aside and its task opened again; the others go
-on. If the workspace has the target checked out, it must be without changes, and gets the files.
+on. If the workspace has the target checked out, it gets the files, which must be without changes
+there. A target behind its upstream goes there first; one that diverged is refused.
 After a crash the same command goes on. Status 6: some work landed, and some did not.`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeItems,

@@ -58,7 +58,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		e.Moved = cmp.Or(now, "no branch")
 		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
 	}
-	if w.landed = w.landedIn(ctx); w.landed != "" {
+	if w.landed = w.landedIn(ctx, work); w.landed != "" {
 		e.Landed = w.landed
 		w.Log.WarnContext(ctx, "nobody reviewed the work", w.attrs(slog.String("reason", w.landed+" has it already at the session's end"))...)
 	}
@@ -98,8 +98,8 @@ func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work f
 
 // landedIn is the target of review or what it follows, if that has the work of the session's branch already: the session pushed it
 // there, or somebody did meanwhile.
-func (w *worker) landedIn(ctx context.Context) string {
-	if w.run.Branch == "" || len(w.run.Commits) == 0 || w.Work == nil {
+func (w *worker) landedIn(ctx context.Context, work fleet.Work) string {
+	if w.run.Branch == "" || len(w.run.Commits) == 0 || w.Work == nil || work.Unmoved {
 		return ""
 	}
 	ctx, cancel := closing(ctx)

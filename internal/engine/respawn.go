@@ -31,20 +31,27 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
 		return nil
 	}
-	full := w.Full(ctx) // before the look, as who counts may be slow
-	v, err := w.Look(ctx)
-	if err != nil {
-		return err
-	}
-	v.Full, v.Pool = full, c.Pool
-	arm := v.Snapshot.Arms[w.run.Category]
-	_, surplus := arm.Settled(w.Config.Selector.Settings())
-	out, _ := w.admit(v, false) // apart from the rest that it takes first
-	follows, reason := plan.Respawn(plan.Chain{
+	chain := plan.Chain{
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
-		Out: out, Surplus: surplus, Later: w.Later != nil && w.run.Unit != "",
-	})
-	var next *fleet.Run
+		Later: w.Later != nil && w.run.Unit != "",
+	}
+	follows, reason := plan.Respawn(chain)
+	var (
+		v    survey.View
+		next *fleet.Run
+		err  error
+	)
+	if follows { // by what is known without a look
+		full := w.Full(ctx) // before the look, as who counts may be slow
+		if v, err = w.Look(ctx); err != nil {
+			return err
+		}
+		v.Full, v.Pool = full, c.Pool
+		arm := v.Snapshot.Arms[w.run.Category]
+		_, chain.Surplus = arm.Settled(w.Config.Selector.Settings())
+		chain.Out, _ = w.admit(v, false) // apart from the rest that it takes first
+		follows, reason = plan.Respawn(chain)
+	}
 	if follows {
 		if next, err = w.follower(ctx, c.Cooldown, o.Binary); err != nil {
 			w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)

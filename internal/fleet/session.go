@@ -101,6 +101,7 @@ type Work struct {
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
 	Branch    string   // that holds the last of these; empty: none does
 	Aside     []string // other branches, in a clone of its own, with commits that this one lacks
+	Unmoved   bool     // the target is still where the session's clone began, and nobody else has these
 
 	Known      bool // what is left of all that they changed, by the fields below
 	Standing   int  // commits, of which Revisions are the last

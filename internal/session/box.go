@@ -126,6 +126,9 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 	}
 	switch {
 	case err == nil:
+		if layers := b.Layers; r.Known != nil && layers.Namespaces != "" {
+			r.Known.Store(&layers)
+		}
 		return b, nil
 	case b.Layers.Fix != "" && b.Layers.Landlock > 0 && !b.Nested:
 		return b, fleet.WithHint(err, b.Layers.Fix+`; box = "landlock" is weaker and does without`)

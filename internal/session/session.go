@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -48,6 +49,8 @@ type Runner struct {
 	Adopts bool
 	// Stint is this program, which is the first in a box to run.
 	Stint string
+	// Known is where the layers are noted that held in a trial. Nil: nowhere.
+	Known *atomic.Pointer[fleet.BoxLayers]
 }
 
 // Run starts the agent, waits for it, and says how it ended. Cancelling ctx asks

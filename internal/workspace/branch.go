@@ -23,16 +23,20 @@ func (c Clone) nested() string { return "stint/" + string(c.Fleet) + "/" }
 
 func (c Clone) flat() string { return "stint-" + string(c.Fleet) + "-" }
 
-// newBranch is the name of the branch that is to be made for a run.
-func (t *turn) newBranch(ctx context.Context, run fleet.RunID) (string, error) {
-	for _, above := range []string{"stint", strings.TrimSuffix(t.clone.nested(), "/")} {
-		if _, there, err := t.revision(ctx, heads+above); err != nil {
-			return "", err
-		} else if there {
-			return t.clone.flat() + string(run), nil
+// above are patterns for the branches below which git can make none. A name that ends in a set of letters stands for itself alone.
+func (c Clone) above() []string {
+	fleet := strings.TrimSuffix(heads+c.nested(), "/")
+	return []string{heads + "stin[t]", fleet[:len(fleet)-1] + "[" + fleet[len(fleet)-1:] + "]"}
+}
+
+// newBranch is the name of the branch that is to be made for a run, where those are known that [Clone.above] names.
+func (c Clone) newBranch(refs map[string]ref, run fleet.RunID) string {
+	for _, above := range []string{"stint/", c.nested()} {
+		if _, there := refs[heads+strings.TrimSuffix(above, "/")]; there {
+			return c.flat() + string(run)
 		}
 	}
-	return t.clone.nested() + string(run), nil
+	return c.nested() + string(run)
 }
 
 // branch is a run's.
@@ -83,20 +87,15 @@ func (t *turn) branchOf(ctx context.Context, run fleet.RunID) (string, error) {
 	if b, there := branches[run]; err != nil || there {
 		return b.name, err
 	}
-	return t.newBranch(ctx, run)
+	refs, err := t.refs(ctx, t.clone.above()...)
+	return t.clone.newBranch(refs, run), err
 }
 
 // usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or
 // is what a rebase or a bisection under way comes back to.
-func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
-	trees, err := t.trees(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, tree := range trees {
-		if tree.branch == heads+branch {
-			return tree.dir, nil
-		}
+func (t *turn) usedIn(branch ref) (string, error) {
+	if branch.worktree != "" {
+		return branch.worktree, nil
 	}
 	dirs, err := filepath.Glob(plain.GlobIn(t.common, "worktrees/*"))
 	if err != nil {
@@ -108,7 +107,7 @@ func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return "", err
 			}
-			if strings.TrimPrefix(strings.TrimSpace(string(text)), heads) == branch {
+			if strings.TrimPrefix(strings.TrimSpace(string(text)), heads) == strings.TrimPrefix(branch.name, heads) {
 				return dir, nil
 			}
 		}
@@ -119,20 +118,16 @@ func (t *turn) usedIn(ctx context.Context, branch string) (string, error) {
 // dropBranch deletes a run's branch at the commit that it has been looked at with, unless it
 // has commits that are merged nowhere or somebody works on it.
 func (t *turn) dropBranch(ctx context.Context, branch string) error {
-	tip, there, err := t.revision(ctx, heads+branch)
+	refs, err := t.refs(ctx, heads+branch)
+	r, there := refs[heads+branch]
 	if err != nil || !there {
 		return err
 	}
-	if n, err := t.countUnmerged(ctx, []string{tip}); err != nil || n > 0 {
+	if n, err := t.countUnmerged(ctx, []string{r.id}); err != nil || n > 0 {
 		return err
 	}
-	return t.deleteBranch(ctx, branch, tip)
-}
-
-// deleteBranch deletes a branch that is at a commit, unless somebody works on it.
-func (t *turn) deleteBranch(ctx context.Context, branch, tip string) error {
-	if used, err := t.usedIn(ctx, branch); err != nil || used != "" {
+	if used, err := t.usedIn(r); err != nil || used != "" {
 		return err
 	}
-	return t.insist(ctx, "update-ref", "-d", heads+branch, tip)
+	return t.insist(ctx, "update-ref", "-d", r.name, r.id)
 }

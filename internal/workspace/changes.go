@@ -216,7 +216,11 @@ func (c Clone) shared(ctx context.Context, run fleet.RunID) (w fleet.Work, err e
 	steps = slices.DeleteFunc(steps, func(s step) bool {
 		return slices.ContainsFunc(steps, func(later step) bool { return later.replaces == s.to })
 	})
-	w, err = t.evidence(ctx, steps, upTo("HEAD", "--branches", "--remotes", notAfter(commits, steps)))
+	m := brought{}
+	if m.shown, m.cut, err = t.patches(ctx, steps); err != nil {
+		return fleet.Work{Commits: made}, err
+	}
+	w, err = t.evidence(ctx, steps, m, upTo("HEAD", "--branches", "--remotes", notAfter(commits, steps)))
 	if err == nil && len(steps) > 0 {
 		w.Branch, err = t.branchWith(ctx, steps[len(steps)-1].to)
 	}
@@ -253,17 +257,13 @@ func (g git) named(ctx context.Context, run fleet.RunID, entries []entry) (map[s
 
 // evidence is what is left of what commits changed: those that take each other back leave nothing, and neither blank space nor modes
 // are a change. Lines of copies do not count; others are the arguments for a list of commits that may be their originals.
-func (g git) evidence(ctx context.Context, steps []step, others []string) (w fleet.Work, err error) {
+func (g git) evidence(ctx context.Context, steps []step, m brought, others []string) (w fleet.Work, err error) {
 	for _, s := range steps[max(0, len(steps)-fleet.MostCommits):] {
 		w.Revisions = append(w.Revisions, s.to)
 	}
 	w.Known, w.Commits, w.Standing = true, len(steps), len(steps)
-	shown, cut, err := g.patches(ctx, steps)
-	if err != nil {
-		return w, fmt.Errorf("see what commits changed: %w", err)
-	}
-	made, again := parsePatches(shown), parsePatches(shown)
-	earlier, err := g.earlier(ctx, shown, made, others)
+	made, again := parsePatches(m.shown), parsePatches(m.shown)
+	earlier, err := g.earlier(ctx, m.shown, made, others)
 	if err != nil {
 		return w, fmt.Errorf("see which commits are copies: %w", err)
 	}
@@ -283,7 +283,7 @@ func (g git) evidence(ctx context.Context, steps []step, others []string) (w fle
 		}
 	}
 	all.count(&w, copied, earlier.generated)
-	w.Cut, w.TakenBack = cut, some && w.Files == 0
+	w.Cut, w.TakenBack = m.cut, some && w.Files == 0
 	return w, nil
 }
 

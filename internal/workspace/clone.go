@@ -32,8 +32,8 @@ type Clone struct {
 	Walls       Walls         // in which git runs in the clones of sessions; nil: in none
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
-	// Found is where git keeps what it knows of Dir, once it was asked: it stays there
-	// while a process works. Nil: git is asked each time.
+	// Found is what this process knows already: where git keeps its parts of Dir, its settings as long as their files are
+	// the same, and what the session of a clone has left. Nil: git is asked each time.
 	Found *sync.Map
 }
 
@@ -61,15 +61,21 @@ func (c Clone) Repository(ctx context.Context) error {
 	return nil
 }
 
-// git is git in a folder of the clone, with where that keeps its parts.
+// git is git for the work tree that a folder is in, which it looks for nowhere, and in which it runs no program that the repository
+// names; with where that keeps its parts.
 func (c Clone) git(ctx context.Context, dir string) (git, layout, error) {
 	g := c.unbound(dir)
 	l, err := c.found(ctx, dir)
 	if err != nil {
 		return git{}, layout{}, err
 	}
-	g, err = g.bound(ctx, l)
-	return g, l, err
+	g.env = append(slices.Clone(g.env), "GIT_DIR="+l.gitDir, "GIT_COMMON_DIR="+l.common, "GIT_WORK_TREE="+l.top)
+	g.kept = slices.Compact([]string{l.gitDir, l.common})
+	if g.settings, err = c.settings(ctx, g, l); err != nil {
+		return git{}, layout{}, err
+	}
+	g.env = append(g.env, overrides(g.settings)...)
+	return g, l, nil
 }
 
 // found is [git.find], in the clone's own folder once.
@@ -137,19 +143,6 @@ func (g git) find(ctx context.Context) (layout, error) {
 		common = filepath.Dir(above)
 	}
 	return layout{top: top, gitDir: gitDir, common: common}, nil
-}
-
-// bound is git for one work tree, which it looks for nowhere, and in which it runs no program
-// that the repository names.
-func (g git) bound(ctx context.Context, l layout) (git, error) {
-	g.env = append(slices.Clone(g.env), "GIT_DIR="+l.gitDir, "GIT_COMMON_DIR="+l.common, "GIT_WORK_TREE="+l.top)
-	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	if err != nil {
-		return git{}, err
-	}
-	g.env = append(g.env, overrides(parseSettings(listed))...)
-	g.kept = slices.Compact([]string{l.gitDir, l.common})
-	return g, nil
 }
 
 // turn is the right to change the clone.

@@ -63,7 +63,7 @@ func (g git) earlier(ctx context.Context, shown string, made map[string]net, lis
 	}, patchOptions(), list)
 	g.env = append(slices.Clone(g.env), "GIT_NO_LAZY_FETCH=1")
 	history, _, err := g.feed(lines(append([]string{"--"}, files...))).head(ctx, maxCopied, args...)
-	if err != nil {
+	if err != nil || history == "" {
 		return e, ctx.Err()
 	}
 	e.readGenerated(history)

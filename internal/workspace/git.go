@@ -23,15 +23,16 @@ import (
 )
 
 // git runs git in one folder. Every process of git that stint starts is one of these. Its
-// environment names the repository: see [git.bound].
+// environment names the repository: see [Clone.git].
 type git struct {
-	dir     string
-	env     []string
-	timeout time.Duration
-	kept    []string  // the folders of git's own data, in which no link may lead out
-	options []string  // before the command, beside [pins]
-	stdin   io.Reader // of the next command; nil: nothing
-	turn    *os.File  // inherited, so that a turn lasts as long as what was begun in it
+	dir      string
+	env      []string
+	timeout  time.Duration
+	settings []setting // that it goes by
+	kept     []string  // the folders of git's own data, in which no link may lead out; the work tree's own is first
+	options  []string  // before the command, beside [pins]
+	stdin    io.Reader // of the next command; nil: nothing
+	turn     *os.File  // inherited, so that a turn lasts as long as what was begun in it
 }
 
 // gitGrace is what git gets between SIGTERM, at which it takes its lock files away, and
@@ -162,6 +163,36 @@ func (g git) asks(ctx context.Context, args ...string) (string, bool, error) {
 // revision is the id of what a name stands for, and whether it is there.
 func (g git) revision(ctx context.Context, name string) (id string, there bool, err error) {
 	return g.asks(ctx, "rev-parse", "--quiet", "--verify", name)
+}
+
+// on is the ref of the branch that is checked out. It may have no commit yet. False: HEAD is detached.
+func (g git) on(ctx context.Context) (ref string, attached bool, err error) {
+	head, err := readFile(filepath.Join(g.kept[0], "HEAD"))
+	name, is := strings.CutPrefix(strings.TrimSuffix(string(head), "\n"), "ref: "+heads)
+	if err == nil && is && name != ".invalid" { // as a repository with reftables has it
+		return heads + name, true, nil
+	}
+	return g.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+}
+
+// ref is one of a repository's.
+type ref struct {
+	name, id, link, upstream string
+	track                    string // how it differs from its upstream, in git's words
+	worktree                 string // in which it is checked out; empty: none
+}
+
+// refs are those that patterns of git for-each-ref match, by name.
+func (g git) refs(ctx context.Context, patterns ...string) (map[string]ref, error) {
+	const format = "--format=%(refname)%09%(objectname)%09%(symref)%09%(upstream)%09%(upstream:track,nobracket)%09%(worktreepath)"
+	text, err := g.run(ctx, append([]string{"for-each-ref", format}, patterns...)...)
+	found := map[string]ref{}
+	for line := range strings.Lines(text) {
+		if f := strings.SplitN(strings.TrimSuffix(line, "\n"), "\t", 6); len(f) == 6 {
+			found[f[0]] = ref{f[0], f[1], f[2], f[3], f[4], f[5]}
+		}
+	}
+	return found, err
 }
 
 // objects is the folder of the repository's objects.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,15 +18,60 @@ import (
 
 // look is what a session left in its clone.
 type look struct {
+	start   string   // the commit at which it began
 	tip     string   // its last commit; empty: there is none
 	changed bool     // there are changes that nobody committed, or files that nobody added
 	stashed bool     // and changes that the session put aside
 	aside   []string // the branches with commits that the tip lacks
+
+	fresh  bool    // this process has made the clone, with a new branch
+	branch string  // which is this one
+	packed version // of the refs that the clone was made with
+	home   bool    // the session is over, and what it has committed is home
+	before sight   // of the refs, where it has committed
+	made   brought // that was not home
+	own    int     // the commits that nobody else had
+}
+
+// seen is what this process knows of a clone.
+func (c Clone) seen(dir string) (l look) {
+	if c.Found != nil {
+		known, _ := c.Found.Load(dir)
+		l, _ = known.(look)
+	}
+	return l
+}
+
+func (c Clone) remember(dir string, l look) {
+	if c.Found != nil {
+		c.Found.Store(dir, l)
+	}
+}
+
+func (c Clone) forget(dir string) {
+	if c.Found != nil {
+		c.Found.Delete(dir)
+	}
+}
+
+// alone reports whether a clone has no branch but its own, beside those that it was made with. Nothing that a session can have made
+// is opened.
+func (l look) alone(dir string) bool {
+	own := filepath.Join(dir, ".git", heads)
+	err := filepath.WalkDir(own, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && path != filepath.Join(own, l.branch) {
+			err = fs.ErrExist
+		}
+		return err
+	})
+	return l.fresh && err == nil && l.packed == versionOf(filepath.Join(dir, ".git", "packed-refs"))
 }
 
 // looks asks git in a clone what the session left there. The session's work is what HEAD leads to, also where that is
 // no branch or another one; where nothing was committed there, it is that of the only branch with commits.
 func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, err error) {
+	l = c.seen(dir)
+	l.start = start
 	in := c.within(s, dir)
 	status, err := in.git(ctx, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--show-stash",
 		"--untracked-files=normal", "--ignore-submodules=dirty")
@@ -44,7 +90,7 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 			l.changed = true
 		}
 	}
-	if l.tip == "" {
+	if l.tip == "" || l.alone(dir) {
 		return l, nil
 	}
 	text, err := in.git(ctx, "for-each-ref", "--no-merged=HEAD", "--format=%(objectname) %(refname:short)", "refs/heads")
@@ -68,13 +114,18 @@ func isID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// start is the commit at which a clone began. Empty: there was none. A clone without a pin is none of ours.
+// start is the commit at which a clone began. A clone without a pin is none of ours.
 func (s source) start(ctx context.Context, dir string) (string, error) {
-	if _, there, err := s.revision(ctx, keepRef(dir)); err != nil || !there {
-		return "", errors.Join(err, fmt.Errorf("%s: no pin of it: %w", dir, errNoRepository))
+	text, err := s.run(ctx, "for-each-ref", "--format=%(objectname) %(parent)%00%(contents:subject)", keepRef(dir))
+	ids, message, there := strings.Cut(text, "\x00")
+	if err == nil && !there {
+		err = fmt.Errorf("%s: no pin of it: %w", dir, errNoRepository)
 	}
-	id, _, err := s.revision(ctx, keepRef(dir)+"^1")
-	return id, err
+	pin, start, _ := strings.Cut(ids, " ")
+	if start, _, _ = strings.Cut(start, " "); message != pinned {
+		start = pin
+	}
+	return start, err
 }
 
 // bringHome brings the commits of a session into the workspace's repository, on the branch of its run, and returns what
@@ -82,31 +133,63 @@ func (s source) start(ctx context.Context, dir string) (string, error) {
 //
 // If we die in it, there is a folder ".home-…" beside the clone, or one "tmp_objdir-incoming-…" among the objects, both of which
 // [Clone.Prune] and git remove; the branch is where it was, and the next try works.
-func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, start string, err error) {
+func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err error) {
 	s, err := c.source(ctx)
 	if err != nil {
-		return l, "", err
+		return l, err
 	}
-	if start, err = s.start(ctx, dir); err != nil {
-		return l, "", err
-	}
-	if l, err = c.looks(ctx, s, dir, start); err != nil || l.tip == "" || l.tip == start {
-		return l, start, err
-	}
-	at, there, err := s.revision(ctx, heads+branch)
-	if err != nil {
-		return l, start, err
-	}
-	if there {
-		// An error says that the tip is not here yet.
-		if _, home, err := s.asks(ctx, "merge-base", "--is-ancestor", l.tip, at); err == nil && home {
-			return l, start, nil
+	start := c.seen(dir).start
+	if start == "" {
+		if start, err = s.start(ctx, dir); err != nil {
+			return l, err
 		}
 	}
-	if err := c.bring(ctx, s, dir, l.tip, start); err != nil {
-		return l, start, err
+	if l, err = c.looks(ctx, s, dir, start); err != nil || l.tip == "" || l.tip == start {
+		return l, err
 	}
-	return l, start, c.setRef(ctx, "bring work home", heads+branch, l.tip, at)
+	if l.before, err = c.see(ctx, s.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
+		return l, err
+	}
+	at, there := l.before.refs[heads+branch]
+	if there {
+		// An error says that the tip is not here yet.
+		if _, home, err := s.asks(ctx, "merge-base", "--is-ancestor", l.tip, at.id); err == nil && home {
+			return l, nil
+		}
+	}
+	others, err := c.others(ctx, l.before, branch)
+	if err != nil {
+		return l, err
+	}
+	if l.made, err = c.bring(ctx, s, dir, l.tip, start, false, others...); err != nil {
+		return l, err
+	}
+	return l, c.setRef(ctx, "bring work home", heads+branch, l.tip, at.id)
+}
+
+// others are the commits that a run has not made: those of other runs, of the workspace and of its upstream.
+func (c Clone) others(ctx context.Context, v sight, branch string) ([]string, error) {
+	commits, err := v.bases(ctx)
+	for name, r := range v.refs {
+		if name != heads+branch && (strings.HasPrefix(name, heads+c.nested()) || strings.HasPrefix(name, heads+c.flat())) {
+			commits = append(commits, r.id)
+		}
+	}
+	return commits, err
+}
+
+// brought are the commits of a session that nobody else has, and what they changed, as [git.patches] shows it.
+type brought struct {
+	commits []commit
+	shown   string
+	cut     bool
+}
+
+func (m brought) steps(start string) (steps []step) {
+	for _, commit := range m.commits {
+		steps = append(steps, step{from: commit.before(start), to: commit.id, merge: len(commit.parents) > 1})
+	}
+	return steps
 }
 
 const (
@@ -115,11 +198,13 @@ const (
 )
 
 // bring copies what a commit in a clone has beyond another into the workspace's objects. Git in the clone packs it, in the
-// box; git outside reads the pack from a pipe, checks each object, and puts it among its own when all of it is sound.
-func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err error) {
+// box; git outside reads the pack from a pipe, checks each object, and puts it among its own when all of it is sound. The commits
+// that it lists are those that others have no part of. What git alone has made of commits that are home is complete, and no larger
+// than they are: nobody looks again.
+func (c Clone) bring(ctx context.Context, s source, dir, tip, start string, gits bool, others ...string) (m brought, err error) {
 	fresh, err := os.MkdirTemp(filepath.Dir(dir), ".home-")
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(fresh)) }()
 	config := "[core]\n\tbare = true\n\trepositoryformatversion = 0\n"
@@ -136,21 +221,21 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err
 	}
 	for _, folder := range []string{"objects/info", "objects/pack", "refs"} {
 		if err := os.MkdirAll(filepath.Join(fresh, folder), 0o700); err != nil {
-			return err
+			return m, err
 		}
 	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(fresh, name), []byte(text), 0o600); err != nil {
-			return err
+			return m, err
 		}
 	}
 	quarantine, err := os.MkdirTemp(s.objects, "tmp_objdir-incoming-")
 	if err != nil {
-		return err
+		return m, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(quarantine)) }()
 	if err := os.Mkdir(filepath.Join(quarantine, "pack"), 0o700); err != nil {
-		return err
+		return m, err
 	}
 	g := s.git
 	g.env = append(slices.Clone(g.env), "GIT_OBJECT_DIRECTORY="+quarantine, "GIT_QUARANTINE_PATH="+quarantine, alsoIn(s.objects),
@@ -158,31 +243,36 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string) (err
 	in := c.within(s, dir)
 	in.read = append(slices.Clone(in.read), fresh)
 	if err := in.pipe(ctx, g, fresh, tip, start); err != nil {
-		return err
+		return m, err
 	}
-	args := []string{"rev-list", "--objects", "--quiet", tip}
-	if start != "" {
-		args = append(args, "^"+start)
-	}
-	if _, err := g.run(ctx, append(args, "--not", "--all")...); err != nil {
-		return fmt.Errorf("the work is not complete: %w", err)
-	}
-	paths := &counted{most: mostPaths}
-	if err := g.write(ctx, paths, "ls-tree", "-r", "-z", "--name-only", tip); err != nil {
-		return errors.Join(paths.err(), err)
+	if !gits {
+		args := []string{"--objects", "--no-object-names", "--exclude-promisor-objects", "--reverse", "--topo-order", tip, "--not", start}
+		if m.commits, err = g.commits(ctx, append(append(args, others...), "--")...); err != nil {
+			return m, fmt.Errorf("the work is not complete: %w", err)
+		}
+		steps := m.steps(start)
+		if m.shown, m.cut, err = g.patches(ctx, steps); err != nil {
+			return m, fmt.Errorf("see what commits changed: %w", err)
+		}
+		if m.cut || slices.ContainsFunc(steps, func(s step) bool { return s.merge }) { // else each file is shown that others lack
+			paths := &counted{most: mostPaths}
+			if err := g.write(ctx, paths, "ls-tree", "-r", "-z", "--name-only", tip); err != nil {
+				return m, errors.Join(paths.err(), err)
+			}
+		}
 	}
 	packs, err := filepath.Glob(plain.GlobIn(quarantine, "pack/*"))
 	if err != nil {
-		return err
+		return m, err
 	}
 	// .rev, .pack, and last .idx, which makes it one.
 	slices.SortFunc(packs, func(a, b string) int { return strings.Compare(filepath.Ext(b), filepath.Ext(a)) })
 	for _, path := range packs {
 		if err := os.Rename(path, filepath.Join(s.objects, "pack", filepath.Base(path))); err != nil {
-			return err
+			return m, err
 		}
 	}
-	return nil
+	return m, nil
 }
 
 // pipe has git in the clone pack, and git outside index what comes.
@@ -197,10 +287,7 @@ func (i inner) pipe(ctx context.Context, g git, fresh, tip, start string) error 
 	indexing := exec.CommandContext(ctx, "git", append(pins(), "-c", "core.bigFileThreshold=1m",
 		"index-pack", "--stdin", "--fix-thin", "--strict", fmt.Sprintf("--max-input-size=%d", mostPack))...)
 	indexing.Dir, indexing.Env = g.dir, g.env
-	wanted := tip + "\n"
-	if start != "" {
-		wanted += "^" + start + "\n"
-	}
+	wanted := tip + "\n^" + start + "\n"
 	var packSaid, indexSaid bytes.Buffer
 	packing.Stdin, packing.Stderr, indexing.Stderr = strings.NewReader(wanted), &packSaid, &indexSaid
 	reader, writer, err := os.Pipe()
@@ -268,7 +355,7 @@ func (c Clone) leftovers(ctx context.Context, dir string) (id string, err error)
 	if !isID(id) {
 		return "", fmt.Errorf("git commit-tree: want an id, got %q", said(id))
 	}
-	if err := c.bring(ctx, s, dir, id, start); err != nil {
+	if _, err := c.bring(ctx, s, dir, id, start, false); err != nil {
 		return "", err
 	}
 	return id, c.setRef(ctx, "keep what was left", wipRef(dir), id)
@@ -281,54 +368,52 @@ func wipRef(dir string) string { return "refs/stint/wip/" + filepath.Base(dir) }
 
 // work is what a session's commits are, once they are home: those that neither the workspace, its upstream nor another run had.
 func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err error) {
-	l, start, err := c.bringHome(ctx, dir, branch)
+	l, err := c.bringHome(ctx, dir, branch)
 	w.Aside = l.aside
-	if err != nil || l.tip == "" || l.tip == start {
+	if l.home = err == nil; err != nil || l.tip == "" || l.tip == l.start {
 		w.Known = err == nil
+		c.remember(dir, l)
 		return w, err
 	}
-	own := filepath.Join(dir, ".git")
-	if exists(filepath.Join(own, "FETCH_HEAD")) || exists(filepath.Join(own, "logs", "refs", "remotes")) {
-		// It fetched or pushed: what it has of others, and they of it, is known to the workspace by now.
+	v, m, own := l.before, l.made, filepath.Join(dir, ".git")
+	fetched := exists(filepath.Join(own, "FETCH_HEAD")) || exists(filepath.Join(own, "logs", "refs", "remotes"))
+	if fetched { // or pushed: what it has of others, and they of it, is known to the workspace by now
 		if _, err := c.Fetch(ctx, fleet.RunID(filepath.Base(dir))); err != nil {
 			return w, err
 		}
-	}
-	s, err := c.source(ctx)
-	if err != nil {
-		return w, err
-	}
-	t := &turn{git: s.git, layout: s.layout, clone: c}
-	args := []string{"--reverse", "--topo-order", l.tip, "--not"}
-	if start != "" {
-		args = append(args, start)
-	}
-	branches, err := t.branches(ctx)
-	if err != nil {
-		return w, err
-	}
-	for _, b := range branches {
-		if b.name != branch {
-			args = append(args, b.tip)
+		if v, err = c.see(ctx, v.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
+			return w, err
 		}
 	}
-	bases, err := t.bases(ctx)
+	bases, err := v.bases(ctx)
 	if err != nil {
 		return w, err
 	}
-	list, err := t.commits(ctx, append(slices.Concat(args, bases), "--")...)
-	if err == nil && len(list) == 0 { // the session has pushed what it made
-		list, err = t.commits(ctx, append(args, "--")...)
+	others, err := c.others(ctx, v, branch)
+	args := []string{"--reverse", "--topo-order", l.tip, "--not", l.start}
+	again := fetched || m.commits == nil
+	if err == nil && again {
+		m.commits, err = v.commits(ctx, append(append(args, others...), "--")...)
+	}
+	l.own = len(m.commits)
+	if err == nil && l.own == 0 { // the session has pushed what it made
+		m.commits, err = v.commits(ctx, append(append(args, others[len(bases):]...), "--")...)
+	}
+	steps := m.steps(l.start)
+	if err == nil && again {
+		m.shown, m.cut, err = v.patches(ctx, steps)
 	}
 	if err != nil {
 		return w, err
 	}
-	var steps []step
-	for _, commit := range list {
-		steps = append(steps, step{from: commit.before(start), to: commit.id, merge: len(commit.parents) > 1})
+	latest, err := v.latest(ctx)
+	if err != nil {
+		return w, err
 	}
-	aside := w.Aside
-	w, err = t.evidence(ctx, steps, upTo(start, append(bases, keepRef(dir)+"^@", "--branches")...))
-	w.Aside, w.Branch = aside, branch
+	w, err = v.evidence(ctx, steps, m, upTo(l.start, append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")...))
+	w.Aside, w.Branch, w.Unmoved = l.aside, branch, latest == l.start && l.own > 0
+	if err == nil {
+		c.remember(dir, l)
+	}
 	return w, err
 }

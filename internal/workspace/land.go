@@ -67,24 +67,24 @@ func (c Clone) landingDir() string { return filepath.Join(c.Root, "landing-"+str
 
 // Stack puts a run's work on top of the target in a clone, for which the caller has the right to land. Git in the clone
 // runs in a box, and what it makes comes home as the work of a session does. The author of each commit stays, and the
-// committer is the operator. A target that is checked out has to be clean.
+// committer is the operator. Of a target that is checked out the files are free that the work changes. A target that is behind its
+// upstream, as that was last fetched, goes there first.
 //
 // If we die in it, or before [Clone.Unstack], the folder is left; the next to land, or
-// [Clone.Prune], removes it. If we die after the clone's pin and before its folder, the next to land removes the pin. What
+// [Clone.Prune], removes it. If we die after the clone's pin and before its folder, the next landing has the pin. What
 // had come home by then is in no branch, and git's gc removes it.
 func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err error) {
 	s = fleet.Stacked{Landing: l, Dir: c.landingDir()}
-	err = c.discard(ctx, s.Dir)
-	in := false
-	if err == nil {
+	k := c.landing()
+	if k.target == "" || k.of != l.Target {
 		err = c.inTurn(ctx, l.Run, "stack", func(ctx context.Context, t *turn) error {
-			s.Base, in, err = t.begins(ctx, l)
+			k.target, err = t.begins(ctx, l)
 			return err
 		})
+		k.of = l.Target
 	}
-	s.Commit = s.Base
-	if err == nil && !in {
-		err = c.stack(ctx, &s)
+	if s.Base, s.Commit = k.target, k.target; err == nil {
+		err = c.stack(ctx, &s, k)
 	}
 	if err != nil {
 		return s, fmt.Errorf("put the work of run %s on %s: %w", l.Run, l.Target, err)
@@ -92,68 +92,95 @@ func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err
 	return s, nil
 }
 
-// begins is where the target stands, and whether it has the work.
-func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, in bool, err error) {
-	if t.git, err = t.unfiltered(ctx); err != nil {
-		return "", false, err
-	}
-	base, there, err := t.tip(ctx, heads+l.Target)
-	if err == nil && !there {
+// begins is where the target stands.
+func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, err error) {
+	t.git = t.unfiltered()
+	r, out, err := t.receptive(ctx, l.Target)
+	if err == nil && r.id == "" {
 		err = fleet.WithHint(fmt.Errorf("%s is no branch of the clone", l.Target),
 			"name one of git branch in [review] target, or use: stint review publish")
 	}
 	if err != nil {
-		return "", false, err
+		return "", err
 	}
-	if _, err := t.receptive(ctx, l.Target, base+"..."+l.Tip); err != nil {
-		return "", false, err
+	v, err := t.clone.see(ctx, t.git)
+	if err != nil {
+		return "", err
 	}
-	_, in, err = t.asks(ctx, "merge-base", "--is-ancestor", l.Tip, base)
-	return base, in, err
+	switch base = r.id; {
+	case v.aim.ref != r.name: // the commands of a fleet aim at its own target
+	case v.aim.behind():
+		if err := t.forward(ctx, l.Run); err != nil {
+			return "", err
+		}
+		base, err = v.latest(ctx)
+	case strings.Contains(v.aim.track, ", "):
+		said, err := t.clone.Tracking(ctx)
+		return "", cmp.Or(err, fleet.WithHint(errors.New(said.Text), said.Fix))
+	}
+	if err == nil && out {
+		err = t.free(ctx, ref{name: r.name, id: base}, l.Tip)
+	}
+	return base, err
 }
 
 // stack leaves work as it is that stands on the target. A rebase would drop what a merge in it has resolved: such work is merged.
-func (c Clone) stack(ctx context.Context, s *fleet.Stacked) error {
+func (c Clone) stack(ctx context.Context, s *fleet.Stacked, k landing) error {
 	from, err := c.source(ctx)
 	if err != nil {
 		return err
 	}
-	_, stands, err := from.asks(ctx, "merge-base", "--is-ancestor", s.Base, s.Tip)
-	if err != nil {
+	apart, err := from.run(ctx, "rev-list", "--left-right", "--parents", s.Base+"..."+s.Tip)
+	if err != nil || !strings.Contains(apart, ">") {
 		return err
 	}
-	merges, err := from.run(ctx, "rev-list", "--merges", "--max-count=1", s.Tip, "^"+s.Base)
-	if err != nil {
-		return err
+	stands, merges := !strings.Contains(apart, "<"), false
+	for line := range strings.Lines(apart) {
+		merges = merges || line[0] == '>' && strings.Count(line, " ") > 1
 	}
-	start, command := s.Tip, []string{"rebase", "--quiet", "--no-autostash", s.Base}
+	start, command := s.Base, []string{"rebase", "--quiet", "--no-autostash", s.Base, s.Tip}
 	switch {
-	case s.Merge, merges != "" && !stands:
-		start = s.Base
+	case s.Merge, merges && !stands:
 		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
 	case stands:
-		command = nil
+		start, command = s.Tip, nil
 	}
-	if err := c.makeOwn(ctx, s.Dir, "", start, ref{heads + s.Target, s.Base}); err != nil {
-		return refused(s, err)
+	for again := k.files != nil; ; again = false {
+		if s.Conflicts, err = c.tryOn(ctx, from, s, &k, start, command); err == nil || !again {
+			break
+		}
+		k.files = nil // whatever is wrong may be the folder's, which is made anew
+	}
+	c.note(k)
+	return refused(s, err)
+}
+
+// tryOn has the commits that land made in the folder, which shows them then; or it says which files conflict.
+func (c Clone) tryOn(
+	ctx context.Context, from source, s *fleet.Stacked, k *landing, start string, command []string,
+) (conflicts []string, err error) {
+	if err := c.ready(ctx, from, s, k, start); err != nil {
+		return nil, err
 	}
 	in, tip := c.within(from, s.Dir), s.Tip
 	if command != nil {
-		tip, s.Conflicts, err = c.remake(ctx, from, in, s.Base, command)
-		if err != nil || len(s.Conflicts) > 0 || tip == s.Base {
-			return refused(s, err)
+		tip, conflicts, err = c.remake(ctx, from, in, s.Base, command, !k.filters)
+		if err != nil || len(conflicts) > 0 || tip == s.Base {
+			return conflicts, err
 		}
 	}
 	if s.Commit, err = from.signed(ctx, s.Base, tip); err != nil {
-		return refused(s, err)
+		return nil, err
 	}
-	s.Filtered, err = from.filtered(ctx, in.git, s.Base, tip)
-	return err
+	if s.Filtered, err = from.filtered(ctx, in.git, s.Base, tip); err != nil {
+		return nil, err
+	}
+	return nil, k.keep(s.Dir, s.Commit)
 }
 
 // remake has git in the clone make the commits anew that land, and brings them home; or it says which files conflict.
 func (c Clone) remake(
-	ctx context.Context, from source, in inner, base string, command []string,
+	ctx context.Context, from source, in inner, base string, command []string, gits bool,
 ) (tip string, conflicts []string, err error) {
 	in.env = []string{"GIT_NO_REPLACE_OBJECTS=1", "GIT_EDITOR=true", "LC_ALL=C"}
 	for _, pair := range from.env { // a rebase, too, is the operator's
@@ -168,39 +195,38 @@ func (c Clone) remake(
 		}
 		return "", strings.Split(strings.TrimSuffix(text, "\x00"), "\x00"), nil
 	}
-	tip, err = in.git(ctx, "rev-parse", "--verify", "HEAD")
-	switch {
+	head, err := readFile(filepath.Join(in.dir, ".git", "HEAD"))
+	switch tip = strings.TrimSuffix(string(head), "\n"); {
 	case err != nil || tip == base:
 		return tip, nil, err
 	case !isID(tip):
-		return "", nil, fmt.Errorf("git rev-parse: want an id, got %q", said(tip))
+		return "", nil, fmt.Errorf("HEAD of %s: want an id, got %q", in.dir, said(tip))
 	}
-	return tip, nil, c.bring(ctx, from, in.dir, tip, base)
+	_, err = c.bring(ctx, from, in.dir, tip, base, gits)
+	return tip, nil, err
 }
 
 // filters are the names of those that git has, in anybody's settings.
-func (g git) filters(ctx context.Context) (names []string, err error) {
-	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	for _, set := range parseSettings(listed) {
+func (g git) filters() (names []string) {
+	for _, set := range g.settings {
 		if section, name := ends(set.key); section == "filter" && set.scope != "command" && name != "required" {
 			names = append(names, strings.TrimSuffix(strings.TrimPrefix(set.key, "filter."), "."+name))
 		}
 	}
 	slices.Sort(names)
-	return slices.Compact(names), err
+	return slices.Compact(names)
 }
 
 // unfiltered is git that shows the objects themselves, and runs no filter: what a session has committed decides which files have
 // one.
-func (g git) unfiltered(ctx context.Context) (git, error) {
-	names, err := g.filters(ctx)
+func (g git) unfiltered() git {
 	g = g.asItIs()
-	for _, name := range names {
+	for _, name := range g.filters() {
 		for _, set := range []string{"smudge=", "clean=", "process=", "required=false"} {
 			g.options = append(slices.Clone(g.options), "-c", "filter."+name+"."+set)
 		}
 	}
-	return g, err
+	return g
 }
 
 // filtered are the files that differ between two commits and for which git has a filter, by the attributes in an index
@@ -208,9 +234,9 @@ func (g git) unfiltered(ctx context.Context) (git, error) {
 func (g git) filtered(
 	ctx context.Context, attributes func(context.Context, ...string) (string, error), base, tip string,
 ) (files []string, err error) {
-	filters, err := g.filters(ctx)
-	if err != nil || len(filters) == 0 {
-		return nil, err
+	filters := g.filters()
+	if len(filters) == 0 {
+		return nil, nil
 	}
 	changed, err := g.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=d", "-z", base, tip)...)
 	for part := range slices.Chunk(changed, mostPinned) {
@@ -230,6 +256,9 @@ func (g git) filtered(
 // signed is a commit whose commits since another are signed, if git signs what the operator commits. The key is the operator's, and
 // no box has it.
 func (g git) signed(ctx context.Context, base, tip string) (string, error) {
+	if !slices.ContainsFunc(g.settings, func(set setting) bool { return set.key == "commit.gpgsign" }) {
+		return tip, nil
+	}
 	sign, _, err := g.asks(ctx, "config", "--type=bool", "--get", "commit.gpgSign")
 	if err != nil || sign != "true" {
 		return tip, err
@@ -271,47 +300,63 @@ func refused(s *fleet.Stacked, err error) error {
 	return nil
 }
 
-// receptive reports whether the target is what the workspace has checked out. It is an error if what is between two
-// commits changes files there that somebody has changed, or files in another folder.
-func (t *turn) receptive(ctx context.Context, target string, between ...string) (out bool, err error) {
-	used, err := t.usedIn(ctx, target)
+// receptive returns the target as it is now, and whether the workspace has it checked out. It is an error if another folder has, or
+// if something is under way there.
+func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, err error) {
+	found, err := t.refs(ctx, heads+target)
+	r, born := found[heads+target]
+	if err == nil && !born {
+		r.name = heads + target
+		if r.id, born, err = t.tip(ctx, r.name); born {
+			r.worktree = t.top
+		}
+	}
+	if err != nil || r.id == "" {
+		return r, false, err
+	}
+	used, err := t.usedIn(r)
 	if err != nil || used == "" {
-		return false, err
+		return r, false, err
 	}
 	if used != t.top && used != t.common {
-		return false, fleet.WithHint(fmt.Errorf("%s is checked out in %s", target, used), "git -C "+fleet.ShellWord(used)+" switch --detach")
+		return r, false, fleet.WithHint(fmt.Errorf("%s is checked out in %s", target, used), "git -C "+fleet.ShellWord(used)+" switch --detach")
 	}
-	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
-		return false, err
-	}
-	base, _, err := t.tip(ctx, heads+target)
-	if err != nil {
-		return false, err
-	}
-	changed, err := t.names(ctx, diff("--name-only", "-z", base)...)
-	if err != nil || len(changed) == 0 {
-		return true, err
-	}
-	ours, err := t.names(ctx, diff(append([]string{"--name-only", "--no-renames", "-z"}, between...)...)...)
-	changed = plain.Kept(changed, func(file string) bool { return slices.Contains(ours, file) })
-	if err == nil && len(changed) > 0 {
-		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s", target, t.top, list(changed)),
-			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
-	}
-	return true, err
+	return r, true, insist(ctx, func() error { return unfinished(t.layout) })
 }
 
-// writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written.
-func (t *turn) writable(ctx context.Context, s fleet.Stacked) (out bool, err error) {
-	if out, err = t.receptive(ctx, s.Target, s.Base, s.Commit); err == nil && out && len(s.Filtered) > 0 {
-		err = fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
-		err = fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
+// free is an error if somebody has changed files in the work tree that are other files in a commit than where that left the target.
+func (t *turn) free(ctx context.Context, target ref, tip string) error {
+	changed, err := t.names(ctx, diff("--name-only", "-z", target.id)...)
+	if err != nil || len(changed) == 0 {
+		return err
 	}
-	return out, err
+	ours, err := t.names(ctx, diff("--name-only", "--no-renames", "-z", target.id+"..."+tip)...)
+	changed = plain.Kept(changed, func(file string) bool { return slices.Contains(ours, file) })
+	if err == nil && len(changed) > 0 {
+		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s",
+			strings.TrimPrefix(target.name, heads), t.top, list(changed)),
+			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
+	}
+	return err
+}
+
+// writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written, or
+// somebody has changed one.
+func (t *turn) writable(ctx context.Context, s fleet.Stacked) (r ref, out bool, err error) {
+	r, out, err = t.receptive(ctx, s.Target)
+	if err != nil || !out || r.id != s.Base {
+		return r, out, err
+	}
+	if len(s.Filtered) > 0 {
+		err = fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
+		return r, out, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
+	}
+	return r, out, t.free(ctx, r, s.Commit)
 }
 
 // Unstack removes the folder in which work was tried on the target.
 func (c Clone) Unstack(ctx context.Context) error {
+	c.forget(c.landingDir())
 	if !exists(c.landingDir()) {
 		return nil
 	}
@@ -343,6 +388,11 @@ func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 		moved, err = t.advance(ctx, s)
 		return err
 	})
+	k := c.landing()
+	if k.target = ""; moved {
+		k.target = s.Commit
+	}
+	c.note(k)
 	if err != nil {
 		return false, fmt.Errorf("land the work of run %s on %s: %w", s.Run, s.Target, err)
 	}
@@ -350,19 +400,10 @@ func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 }
 
 func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
-	if t.git, err = t.unfiltered(ctx); err != nil {
-		return false, err
-	}
+	t.git = t.unfiltered()
 	ref := heads + s.Target
-	still := func() (bool, error) {
-		at, _, err := t.tip(ctx, ref)
-		return at == s.Base, err
-	}
-	if same, err := still(); err != nil || !same {
-		return false, err
-	}
-	out, err := t.writable(ctx, s)
-	if err != nil {
+	r, out, err := t.writable(ctx, s)
+	if err != nil || r.id != s.Base {
 		return false, err
 	}
 	if err := t.submodules(ctx, s); err != nil {
@@ -373,7 +414,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 		if err == nil {
 			return true, nil
 		}
-		if same, unread := still(); unread != nil || same {
+		if at, _, unread := t.tip(ctx, ref); unread != nil || at == s.Base {
 			return false, errors.Join(err, unread)
 		}
 		return false, nil
@@ -390,10 +431,11 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", s.Commit)
 	ctx, cancel := tidying(ctx)
 	defer cancel()
-	if failed != nil {
-		if err := t.recoverLanding(ctx, n); err != nil {
-			return false, errors.Join(failed, err, errLeft)
-		}
+	if failed == nil {
+		return true, t.write(t.note)
+	}
+	if err := t.recoverLanding(ctx, n); err != nil {
+		return false, errors.Join(failed, err, errLeft)
 	}
 	at, _, err := t.tip(ctx, ref)
 	if err != nil {
@@ -414,10 +456,8 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
 func (t *turn) recoverLanding(ctx context.Context, dead note) (err error) {
-	if t.git, err = t.unfiltered(ctx); err != nil {
-		return err
-	}
-	if on, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || !attached || on != dead.Branch {
+	t.git = t.unfiltered()
+	if on, attached, err := t.on(ctx); err != nil || !attached || on != dead.Branch {
 		return err
 	}
 	at, _, err := t.tip(ctx, dead.Branch)
@@ -537,42 +577,42 @@ func (c Clone) Drop(ctx context.Context, l fleet.Landing) (kept string, err erro
 }
 
 func (t *turn) drop(ctx context.Context, l fleet.Landing) (kept string, err error) {
-	tip, there, err := t.revision(ctx, heads+l.Branch)
-	if err != nil || there && tip != l.Tip {
-		return "branch " + l.Branch + " has other commits", err
-	}
 	dir := filepath.Join(t.clone.Root, string(l.Run))
-	if exists(dir) {
+	refs, err := t.refs(ctx, heads+l.Branch, wipRef(dir))
+	r, there := refs[heads+l.Branch]
+	_, left := refs[wipRef(dir)]
+	switch {
+	case err != nil:
+		return "", err
+	case there && r.id != l.Tip:
+		return "branch " + l.Branch + " has other commits", nil
+	case exists(dir):
 		return dir + " has work that is not home", nil
-	}
-	if _, left, err := t.revision(ctx, wipRef(dir)); err != nil || left {
-		return "what was left uncommitted is " + wipRef(dir), err
-	}
-	if !there {
+	case left:
+		return "what was left uncommitted is " + wipRef(dir), nil
+	case !there:
 		return "", nil
 	}
-	if used, err := t.usedIn(ctx, l.Branch); err != nil || used != "" {
+	if used, err := t.usedIn(r); err != nil || used != "" {
 		return "branch " + l.Branch + " is checked out in " + used, err
 	}
-	return "", t.deleteBranch(ctx, l.Branch, l.Tip)
+	return "", t.insist(ctx, "update-ref", "-d", r.name, l.Tip)
 }
 
 // CheckOut is a folder for a person who looks at a run's work, beside the workspace: the run's own is moved there, so that
 // no session goes on in it. One that a person has already stays where it is.
 func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (dir string, err error) {
 	err = c.inTurn(ctx, run, "check out", func(ctx context.Context, t *turn) error {
-		used, err := t.usedIn(ctx, branch)
-		if err != nil {
+		refs, err := t.refs(ctx, heads+branch)
+		if err == nil {
+			dir, err = t.usedIn(refs[heads+branch])
+		}
+		if err != nil || dir != "" {
 			return err
 		}
 		dir = t.top + "-" + string(run)
-		switch {
-		case used == "":
-			// If we die in it, git has half a folder there: git worktree remove --force.
-			return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
-		}
-		dir = used
-		return nil
+		// If we die in it, git has half a folder there: git worktree remove --force.
+		return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
 	})
 	if err != nil {
 		return "", fmt.Errorf("check out %s: %w", branch, err)

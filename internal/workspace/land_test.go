@@ -421,6 +421,7 @@ func TestFirstLandingSurvivesCrashes(t *testing.T) {
 	everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
 		t.Helper()
 		clone.git("update-ref", "-d", "refs/heads/main")
+		clone.git("config", "--remove-section", "branch.main")
 		clone.git("read-tree", "--empty")
 		clone.git("clean", "-dfq")
 		tree := filepath.Join(t.TempDir(), string(own))

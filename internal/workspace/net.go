@@ -261,11 +261,7 @@ func (c Clone) Since(ctx context.Context, target, tip string, most int) (text st
 // followed: that is a program.
 func (c Clone) Pager(ctx context.Context) (pager string, err error) {
 	g, _, err := c.git(ctx, string(c.Dir))
-	if err != nil {
-		return "", err
-	}
-	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	for _, s := range parseSettings(listed) {
+	for _, s := range g.settings {
 		if s.key == "core.pager" && !s.repositorys() {
 			pager = s.value
 		}

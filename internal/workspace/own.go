@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // A session with workspace = "clone" works in a clone of its own. The clone borrows the workspace's objects, which
@@ -26,8 +27,8 @@ import (
 // machine has no boxes, and it runs without one.
 type Walls func(ctx context.Context, dir string, read []string) ([]string, error)
 
-// keepRef is the pin of a run's clone: a commit whose parents are what the clone began with and the tips that it has a copy
-// of. While it is there, no gc in the workspace takes away what the clone borrows.
+// keepRef is the pin of a run's clone: what the clone began with, or a commit whose parents are that and the other tips that it has
+// a copy of. While it is there, no gc in the workspace takes away what the clone borrows.
 func keepRef(dir string) string { return "refs/stint/keep/" + filepath.Base(dir) }
 
 // operatorConfig has the operator's own settings of git, and operatorIgnore and operatorAttributes what they name. They are in
@@ -47,12 +48,12 @@ func (c Clone) source(ctx context.Context) (s source, err error) {
 	if s.git, s.layout, err = c.git(ctx, string(c.Dir)); err != nil {
 		return s, err
 	}
-	s.git = s.asItIs()
-	out, err := s.run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects", "--show-object-format")
-	if err != nil {
-		return s, err
+	s.git, s.objects, s.format = s.asItIs(), filepath.Join(s.common, "objects"), "sha1"
+	for _, set := range s.settings {
+		if set.key == "extensions.objectformat" && set.repositorys() {
+			s.format = set.value
+		}
 	}
-	s.objects, s.format, _ = strings.Cut(out, "\n")
 	s.borrowed, err = lenders(s.objects, 0)
 	return s, err
 }
@@ -80,50 +81,53 @@ func lenders(objects string, depth int) (all []string, err error) {
 	return all, err
 }
 
-// makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit; an empty one is
-// that of a repository without any. Without a branch, HEAD is detached. One for a landing has its target, and shows the objects
-// themselves without replacements.
+// makeOwn makes a run's clone in a folder that is not there yet, with a branch that begins at a commit, of the refs that were seen
+// in the workspace.
 //
 // If we die before the pin, nothing is there. If we die after it, there is a pin, and perhaps a part of a folder, of a run that
 // is over soon: [Clone.Prune] takes both away.
-func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, target ...ref) error {
-	s, err := c.source(ctx)
-	if err != nil {
+func (c Clone) makeOwn(ctx context.Context, s source, v sight, dir, branch, start string) error {
+	if err := c.pin(ctx, s, v, dir, start); err != nil {
 		return err
 	}
-	listed, err := s.names(ctx, "config", "--list", "--includes", "--show-scope", "-z")
-	if err != nil {
+	_, later, err := c.furnish(s, v, dir, branch, start)
+	if err == nil {
+		err = c.fill(ctx, s, dir)
+	}
+	if err != nil || later.from == "" || exists(filepath.Join(dir, later.to)) {
 		return err
 	}
-	settings := parseSettings(listed)
-	refs, links, err := s.copied(ctx)
-	if err != nil {
-		return err
-	}
-	if err := c.pin(ctx, s, dir, start, refs); err != nil {
-		return err
-	}
-	landing := len(target) > 0
-	if refs = append(refs, target...); landing {
-		refs = slices.DeleteFunc(refs, func(r ref) bool { return strings.HasPrefix(r.name, "refs/replace/") })
-	}
-	own := filepath.Join(dir, ".git")
+	return os.CopyFS(filepath.Join(dir, later.to), os.DirFS(later.from)) // before any agent was in the folder
+}
+
+// furnish writes git's part of a clone, without objects or index, and returns its files. One for a landing has its target, and shows
+// the objects themselves without replacements.
+func (c Clone) furnish(
+	s source, v sight, dir, branch, start string, target ...ref,
+) (files map[string]string, later copies, err error) {
+	own, refs, landing := filepath.Join(dir, ".git"), target, len(target) > 0
 	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "info", "hooks", "logs"} {
 		if err := os.MkdirAll(filepath.Join(own, folder), 0o700); err != nil {
-			return err
+			return nil, later, err
 		}
 	}
-	files := map[string]string{"HEAD": "ref: " + heads + branch + "\n", "objects/info/alternates": alternate(s.objects)}
-	switch {
-	case branch == "":
+	files = map[string]string{"HEAD": "ref: " + heads + branch + "\n", "objects/info/alternates": alternate(s.objects)}
+	if branch == "" {
 		files["HEAD"] = start + "\n"
-	case start != "":
-		refs = append(refs, ref{heads + branch, start})
+	} else {
+		refs = append(refs, ref{name: heads + branch, id: start})
+	}
+	for name, r := range v.refs {
+		copies := slices.ContainsFunc(copied(), func(folder string) bool { return strings.HasPrefix(name, folder) })
+		switch {
+		case landing && strings.HasPrefix(name, "refs/replace/"):
+		case r.link != "" && copies:
+			files[name] = "ref: " + r.link + "\n"
+		case name == v.head || copies:
+			refs = append(refs, r)
+		}
 	}
 	files["packed-refs"] = packed(refs)
-	for name, target := range links {
-		files[name] = "ref: " + target + "\n"
-	}
 	for _, name := range []string{"shallow", "info/grafts", "info/exclude", "info/attributes", "info/sparse-checkout"} {
 		folder := s.common
 		if name == "info/sparse-checkout" {
@@ -133,81 +137,55 @@ func (c Clone) makeOwn(ctx context.Context, dir, branch, start string, target ..
 			files[name] = string(text)
 		}
 	}
-	later, err := s.configure(own, settings, files)
-	if err != nil {
-		return err
+	if later, err = s.configure(own, files); err != nil {
+		return nil, later, err
 	}
 	for name, text := range files {
 		path := filepath.Join(own, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			return err
+			return nil, later, err
 		}
 	}
-	if start != "" {
-		const workers, from = "checkout.workers=2", "checkout.thresholdForParallelism=2000"
-		if _, err := c.within(s, dir).git(ctx, "-c", workers, "-c", from, "reset", "--quiet", "--hard"); err != nil {
-			return err
-		}
-	}
-	if later.from == "" || exists(filepath.Join(dir, later.to)) {
-		return nil
-	}
-	return os.CopyFS(filepath.Join(dir, later.to), os.DirFS(later.from)) // before any agent was in the folder
+	return files, later, nil
 }
 
-type ref struct{ name, id string }
-
-// copied are the refs that a clone gets a copy of, and those that lead to others.
-func (s source) copied(ctx context.Context) (refs []ref, links map[string]string, err error) {
-	head, _, err := s.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
-	if err != nil {
-		return nil, nil, err
-	}
-	args := []string{"for-each-ref", "--format=%(objectname) %(refname) %(symref)", "refs/tags", "refs/remotes", "refs/replace"}
-	if head != "" {
-		args = append(args, head)
-	}
-	text, err := s.run(ctx, args...)
-	links = map[string]string{}
-	for line := range strings.Lines(text) {
-		switch f := strings.Fields(line); len(f) {
-		case 2:
-			refs = append(refs, ref{f[1], f[0]})
-		case 3:
-			links[f[1]] = f[2]
-		}
-	}
-	return refs, links, err
+// fill has git in a clone write the files of its HEAD.
+func (c Clone) fill(ctx context.Context, s source, dir string) error {
+	const workers, from = "checkout.workers=2", "checkout.thresholdForParallelism=2000"
+	_, err := c.within(s, dir).git(ctx, "-c", noHooks, "-c", workers, "-c", from, "reset", "--quiet", "--hard")
+	return err
 }
+
+// copied are the folders of the refs that a clone gets a copy of.
+func copied() []string { return []string{"refs/tags/", "refs/remotes/", "refs/replace/"} }
+
+// pinned is the message of such a commit.
+const pinned = "stint: what a clone borrows"
 
 // mostPinned is how many tips a pin has: the command line of git has room for them.
 const mostPinned = 500
 
-func (c Clone) pin(ctx context.Context, s source, dir, start string, refs []ref) error {
+func (c Clone) pin(ctx context.Context, s source, v sight, dir, start string) error {
 	var tips []string
-	for _, r := range refs {
-		if !strings.HasPrefix(r.name, "refs/tags/") && !strings.HasPrefix(r.name, "refs/replace/") && r.id != start {
+	for name, r := range v.refs {
+		if r.id != start && (name == v.head || strings.HasPrefix(name, "refs/remotes/")) {
 			tips = append(tips, r.id)
 		}
 	}
+	id := start
 	slices.Sort(tips)
-	tips = slices.Compact(tips)
-	if start != "" {
-		tips = append([]string{start}, tips...)
-	}
-	tree, err := s.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
-	if err != nil {
-		return err
-	}
-	g := s.git
-	g.env = append(slices.Clone(g.env), asStint()...)
-	args := []string{"commit-tree", "-m", "stint: what a clone borrows", tree}
-	for _, tip := range tips[:min(len(tips), mostPinned)] {
-		args = append(args, "-p", tip)
-	}
-	id, err := g.run(ctx, args...)
-	if err != nil {
-		return err
+	if tips = slices.Compact(tips); len(tips) > 0 {
+		g := s.git
+		g.env = append(slices.Clone(g.env), asStint()...)
+		args := []string{"commit-tree", "-m", pinned, start + "^{tree}", "-p", start}
+		for _, tip := range tips[:min(len(tips), mostPinned)] {
+			args = append(args, "-p", tip)
+		}
+		made, err := g.run(ctx, args...)
+		if err != nil {
+			return err
+		}
+		id = made
 	}
 	return c.setRef(ctx, "pin what a clone borrows", keepRef(dir), id)
 }
@@ -220,28 +198,12 @@ func (c Clone) setRef(ctx context.Context, doing, name, id string, before ...str
 	})
 }
 
-// dropRefs deletes refs that are stint's own.
+// dropRefs deletes refs that are stint's own, where they are there.
 func (c Clone) dropRefs(ctx context.Context, names ...string) error {
-	s, err := c.source(ctx)
-	if err != nil {
-		return err
-	}
-	var there []string
-	for _, name := range names {
-		_, is, err := s.revision(ctx, name)
-		if err != nil {
-			return err
-		}
-		if is {
-			there = append(there, "delete "+name)
-		}
-	}
-	if len(there) == 0 {
-		return nil
-	}
 	return c.inTurn(ctx, fleet.RunID(filepath.Base(names[0])), "forget a clone", func(ctx context.Context, t *turn) error {
 		return insist(ctx, func() error {
-			_, err := t.feed(lines(there)).run(ctx, "update-ref", "--no-deref", "--stdin")
+			deletes := plain.Each(names, func(name string) string { return "delete " + name })
+			_, err := t.feed(lines(deletes)).run(ctx, "update-ref", "--no-deref", "--stdin")
 			return err
 		})
 	})
@@ -259,7 +221,7 @@ func alternate(path string) string {
 func alsoIn(objects string) string { return "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects) }
 
 func packed(refs []ref) string {
-	slices.SortFunc(refs, func(a, b ref) int { return strings.Compare(a.name, b.name) })
+	slices.SortStableFunc(refs, func(a, b ref) int { return strings.Compare(a.name, b.name) })
 	var b strings.Builder
 	b.WriteString("# pack-refs with: sorted \n")
 	for _, r := range slices.CompactFunc(refs, func(a, b ref) bool { return a.name == b.name }) {
@@ -283,10 +245,10 @@ type copies struct{ from, to string }
 
 // configure adds the files by which git in the clone goes as it does for the operator. A folder of hooks that is in the work
 // tree, where git does not know it, is to be copied once that is there.
-func (s source) configure(own string, settings []setting, files map[string]string) (later copies, err error) {
+func (s source) configure(own string, files map[string]string) (later copies, err error) {
 	value, none := map[string]string{}, notCopied()
 	var local, global []setting
-	for _, set := range settings {
+	for _, set := range s.settings {
 		if set.scope == "command" { // stint's own
 			continue
 		}
@@ -352,10 +314,10 @@ func (s source) configure(own string, settings []setting, files map[string]strin
 		b.WriteString(section(set))
 	}
 	b.WriteString(ownSettings)
-	for _, set := range settings {
+	for _, set := range s.settings {
 		if m := regexp.MustCompile(`^remote\.(.*)\.(url|fetch|promisor|partialclonefilter)$`).FindStringSubmatch(set.key); m != nil {
 			if m[2] == "url" {
-				set.value = s.address(set.value, settings)
+				set.value = s.address(set.value)
 			}
 			b.WriteString(section(set))
 		}
@@ -383,9 +345,9 @@ const ownSettings = `[core]
 `
 
 // address is that of a remote, for a clone somewhere else: with the operator's rewriting, and without a login in it.
-func (s source) address(url string, settings []setting) string {
+func (s source) address(url string) string {
 	written, longest := url, 0
-	for _, set := range settings {
+	for _, set := range s.settings {
 		base, of := strings.CutPrefix(set.key, "url.")
 		base, instead := strings.CutSuffix(base, ".insteadof")
 		if of && instead && strings.HasPrefix(written, set.value) && len(set.value) > longest {

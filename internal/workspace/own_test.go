@@ -172,7 +172,7 @@ func TestHomeTellsNothing(t *testing.T) {
 	tree.git("config", "filter.x.clean", "env >"+seen+"; cat")
 	tree.write(".git/info/attributes", "* filter=x\n")
 	tree.write("a", "y\n")
-	if _, _, err := c.bringHome(t.Context(), w.Dir, w.Branch); err != nil {
+	if _, err := c.bringHome(t.Context(), w.Dir, w.Branch); err != nil {
 		t.Fatal(err)
 	}
 	if text := readText(t, seen); !strings.Contains(text, "PATH=") || strings.Contains(text, "secret") {

@@ -1,9 +1,16 @@
 package workspace
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"stint/internal/fleet"
 )
 
 // pins are git's settings for every command. Nothing goes on behind our back: no upkeep and no
@@ -40,13 +47,71 @@ func environment(base []string) []string {
 // case, what is between them as it was written.
 type setting struct{ scope, key, value string }
 
-// parseSettings reads what git config --list --show-scope -z prints.
-func parseSettings(listed []string) (all []setting) {
-	for i := 0; i+1 < len(listed); i += 2 {
-		key, value, _ := strings.Cut(listed[i+1], "\n")
-		all = append(all, setting{listed[i], key, value})
+// settings are all that git goes by in a work tree. It lists them again when a file has changed that they come from, or that
+// decides which others count.
+func (c Clone) settings(ctx context.Context, g git, l layout) ([]setting, error) {
+	type read struct {
+		all   []setting
+		files map[string]version
 	}
-	return all
+	if c.Found != nil {
+		before, known := c.Found.Load(l)
+		same := known
+		if known {
+			for file, v := range before.(read).files {
+				same = same && versionOf(file) == v
+			}
+		}
+		if same {
+			return before.(read).all, nil
+		}
+	}
+	home := fleet.Variable(g.env, "HOME")
+	now := read{files: map[string]version{}}
+	for _, file := range []string{
+		filepath.Join(l.common, "config"), filepath.Join(l.gitDir, "config.worktree"), filepath.Join(l.gitDir, "HEAD"),
+		filepath.Join(home, ".gitconfig"), filepath.Join(cmp.Or(fleet.Variable(g.env, "XDG_CONFIG_HOME"), filepath.Join(home, ".config")), "git/config"), "/etc/gitconfig",
+	} {
+		now.files[file] = versionOf(file) // before git reads it
+	}
+	listed, err := g.names(ctx, "config", "--list", "--includes", "--show-scope", "--show-origin", "-z")
+	for at := range slices.Chunk(listed, 3) {
+		if len(at) < 3 {
+			break
+		}
+		key, value, _ := strings.Cut(at[2], "\n")
+		now.all = append(now.all, setting{at[0], key, value})
+		file, is := strings.CutPrefix(at[1], "file:")
+		if _, seen := now.files[file]; is && !seen {
+			now.files[file] = versionOf(file)
+		}
+	}
+	if err == nil && c.Found != nil {
+		c.Found.Store(l, now)
+	}
+	return now.all, err
+}
+
+// value is that of a setting; the last counts.
+func (g git) value(key string) (value string) {
+	for _, s := range g.settings {
+		if s.key == key {
+			value = s.value
+		}
+	}
+	return value
+}
+
+// version tells one state of a file from another. No process can set when the kernel saw it change.
+type version struct {
+	inode   uint64
+	changed unix.Timespec
+}
+
+func versionOf(path string) version {
+	var stat unix.Stat_t
+	_ = unix.Stat(path, &stat) // zero: it is not there
+	return version{stat.Ino, stat.Ctim}
 }
 
 // repositorys reports whether the setting stands in a file of the repository, or in one that such

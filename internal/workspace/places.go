@@ -74,16 +74,12 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 
 // On is the branch that the workspace has checked out, or "": another commit, or there is no repository.
 func (p Places) On(ctx context.Context) string {
-	l, err := p.found(ctx, string(p.Dir))
+	g, _, err := p.git(ctx, string(p.Dir))
 	if err != nil {
 		return ""
 	}
-	head, err := readFile(filepath.Join(l.gitDir, "HEAD"))
-	branch, is := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "+heads)
-	if err != nil || !is {
-		return ""
-	}
-	return branch
+	ref, _, _ := g.on(ctx) // what cannot be read names no branch
+	return strings.TrimPrefix(ref, heads)
 }
 
 // Branch names the branch that a run's work will have, unless another branch is in the
@@ -93,6 +89,9 @@ func (p Places) Branch(run fleet.RunID) string { return p.nested() + string(run)
 // Work returns what a run did in the folder that it worked in.
 func (p Places) Work(ctx context.Context, dir string, files fleet.RunFiles) (fleet.Work, error) {
 	if p.owns(dir) {
+		if l := p.seen(dir); l.fresh {
+			return p.work(ctx, dir, l.branch)
+		}
 		branch, err := p.branchOf(ctx, dir)
 		if err != nil {
 			return fleet.Work{}, err

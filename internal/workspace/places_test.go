@@ -1,8 +1,13 @@
 package workspace
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"testing"
 
 	"stint/internal/fleet"
@@ -49,4 +54,73 @@ func TestGitDirs(t *testing.T) {
 	}
 	empty := t.TempDir()
 	check("no git", Places{Clone: cloneAt(empty)}, empty, filepath.Join(empty, ".git"), filepath.Join(empty, ".git"))
+}
+
+// counting returns what gives the processes of git that stint has started since. In a box each has bubblewrap and the helper before
+// it.
+func counting(t *testing.T, c *Clone) (processes func() int) {
+	t.Helper()
+	dir, walls, inside := t.TempDir(), c.Walls, 0
+	count, program := filepath.Join(dir, "count"), must.Get(exec.LookPath("git"))(t)
+	writeProgram(t, filepath.Join(dir, "git"), "#!/bin/sh\necho >>"+count+"\nexec "+program+" \"$@\"\n")
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	c.Walls = func(ctx context.Context, dir string, read []string) ([]string, error) {
+		inside++
+		return walls(ctx, dir, read)
+	}
+	return func() (n int) {
+		outside, _ := os.ReadFile(count)
+		n, inside = len(outside)+3*inside, 0
+		_ = os.Remove(count)
+		return n
+	}
+}
+
+// TestProcesses bounds what a session in a clone of its own costs, beside its agent: that is a process more, as is stint, and
+// its box is two, which is tried once before there is a clone.
+func TestProcesses(t *testing.T) { //nolint:paralleltest // it sets PATH
+	for commits, most := range []int{18, 26} {
+		_, clone := pair(t)
+		p := clone.places(t.TempDir())
+		p.Found = &sync.Map{}
+		processes, files := counting(t, &p.Clone), clone.files(own)
+		_, _, _, err := p.GitDirs(t.Context(), filepath.Join(p.Root, string(own)))
+		must.Do(t, err)
+		site, leave, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
+		must.Do(t, err)
+		n := processes() + 6
+		if commits > 0 {
+			clone.at(site.Dir).add("d", "d\n")
+			processes()
+		}
+		work := must.Get(p.Work(t.Context(), site.Dir, files))(t)
+		must.Get(leave(t.Context()))(t)
+		must.Equal(t, "commits", work.Standing, commits)
+		if n += processes(); n > most {
+			t.Errorf("%d commits: %d processes, want at most %d", commits, n, most)
+		}
+	}
+}
+
+// TestSettingsOfNow has a long-lived process, and settings that change meanwhile: in the repository, in a file that it includes, and
+// in one of the operator that was not there.
+func TestSettingsOfNow(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	c.Found = &sync.Map{}
+	home := t.TempDir()
+	c.Environment = slices.DeleteFunc(c.Environment, func(pair string) bool { return strings.HasPrefix(pair, "GIT_CONFIG") })
+	c.Environment = append(c.Environment, "HOME="+home, "XDG_CONFIG_HOME="+home)
+	must.Do(t, os.Mkdir(filepath.Join(home, "git"), 0o700))
+	clone.git("config", "include.path", "more")
+	for _, path := range []string{filepath.Join(clone.dir, ".git/config"), filepath.Join(clone.dir, ".git/more"), filepath.Join(home, ".gitconfig"), filepath.Join(home, "git/config")} {
+		for _, value := range []string{"one", "two"} {
+			clone.git("config", "--file", path, "x.y", value)
+			g, _, err := c.git(t.Context(), clone.dir)
+			must.Do(t, err)
+			must.Equal(t, path, g.value("x.y"), value)
+			clone.git("config", "--file", path, "--unset", "x.y")
+		}
+	}
 }

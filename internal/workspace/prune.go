@@ -137,12 +137,10 @@ func (t *turn) find(ctx context.Context) (map[fleet.RunID]remains, error) {
 func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Limits, kept *int) (p Pruned, err error) {
 	p = Pruned{Run: run, Dir: r.dir}
 	own := Own{Run: run, Dir: filepath.Join(t.clone.Root, string(run)), Branch: r.branch}
-	if own.Branch == "" {
-		if own.Branch, err = t.newBranch(ctx, run); err != nil {
+	if r.dir != "" {
+		if own.Branch, err = t.branchOf(ctx, run); err != nil {
 			return p, err
 		}
-	}
-	if r.dir != "" {
 		s := State{Dirty: true, Kept: r.dir}
 		if !exists(keptMark(r.dir)) {
 			s, err = t.clone.Close(ctx, own)

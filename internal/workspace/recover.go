@@ -121,7 +121,7 @@ func (t *turn) unrebase(ctx context.Context, dead note) error {
 			return err
 		}
 	}
-	if _, attached, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil {
+	if _, attached, err := t.on(ctx); err != nil {
 		return err
 	} else if attached {
 		return nil // it had not begun to move anything, or had ended

@@ -29,34 +29,38 @@ type Own struct {
 // If we die in it, there may be a folder that is not complete: [Clone.Prune] takes it away.
 func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string) (w Own, err error) {
 	w = Own{Run: run, Dir: dir}
-	t, err := c.looking(ctx)
-	if err == nil {
-		w.Branch, err = t.newBranch(ctx, run)
-	}
-	start := ""
-	if err == nil {
-		var a aim
-		if a, err = c.aim(ctx, t.git); err == nil {
-			start, err = t.latest(ctx, a)
-		}
-	}
-	if err == nil && start == "" {
-		start, err = c.begin(ctx, t)
-	}
-	if err == nil {
-		if _, there, lost := t.revision(ctx, heads+w.Branch); lost != nil {
-			err = lost
-		} else if there || exists(dir) {
-			err = fmt.Errorf("branch %s or folder %s: %w", w.Branch, dir, fs.ErrExist)
-		}
-	}
-	if err == nil {
-		err = c.makeOwn(ctx, dir, w.Branch, start)
-	}
-	if err != nil {
+	if err = c.open(ctx, &w); err != nil {
 		return Own{}, fmt.Errorf("open a clone of %s for run %s: %w", c.Dir, run, err)
 	}
 	return w, nil
+}
+
+func (c Clone) open(ctx context.Context, w *Own) error {
+	s, err := c.source(ctx)
+	if err != nil {
+		return err
+	}
+	names := []string{heads + c.nested() + string(w.Run), heads + c.flat() + string(w.Run)}
+	v, err := c.see(ctx, s.git, slices.Concat(c.above(), copied(), names)...)
+	if err != nil {
+		return err
+	}
+	start, err := v.latest(ctx)
+	if err == nil && start == "" {
+		start, err = c.begin(ctx, s.git)
+	}
+	if err != nil {
+		return err
+	}
+	w.Branch = c.newBranch(v.refs, w.Run)
+	if _, there := v.refs[heads+w.Branch]; there || exists(w.Dir) {
+		return fmt.Errorf("branch %s or folder %s: %w", w.Branch, w.Dir, fs.ErrExist)
+	}
+	if err := c.makeOwn(ctx, s, v, w.Dir, w.Branch, start); err != nil {
+		return err
+	}
+	c.remember(w.Dir, look{start: start, fresh: true, branch: w.Branch, packed: versionOf(filepath.Join(w.Dir, ".git", "packed-refs"))})
+	return nil
 }
 
 // looking is git in the workspace, for what changes nothing or one ref at a time.
@@ -102,52 +106,37 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeOwn(ctx, w.Dir, b.name, b.tip); err != nil || !left {
+	s, err := c.source(ctx)
+	if err != nil {
 		return err
 	}
-	s, err := c.source(ctx)
-	if err == nil {
-		_, err = c.within(s, w.Dir).git(ctx, "-c", noHooks, "restore", "--source="+wip, "--worktree", "--no-overlay", ".")
-	}
-	return err
-}
-
-// bases are what work is measured against: the target, and what that follows.
-func (t *turn) bases(ctx context.Context) (bases []string, err error) {
-	a, err := t.clone.aim(ctx, t.git)
+	v, err := c.see(ctx, s.git, copied()...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	upstream, there, err := t.upstream(ctx, a)
-	if there {
-		bases = append(bases, upstream)
+	if err := c.makeOwn(ctx, s, v, w.Dir, b.name, b.tip); err != nil || !left {
+		return err
 	}
-	if a.tip != "" {
-		bases = append(bases, a.tip)
-	}
-	return bases, err
+	_, err = c.within(s, w.Dir).git(ctx, "-c", noHooks, "restore", "--source="+wip, "--worktree", "--no-overlay", ".")
+	return err
 }
 
 // beginning is the commit on top of which sessions work, and work lands, while the workspace's branch has none.
 const beginning = "refs/stint/beginning"
 
 // begin is that commit, which is made for the first session: one without files.
-func (c Clone) begin(ctx context.Context, t *turn) (commit string, err error) {
-	commit, there, err := t.revision(ctx, beginning)
-	if err != nil || there {
-		return commit, err
-	}
-	tree, err := t.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
+func (c Clone) begin(ctx context.Context, g git) (commit string, err error) {
+	tree, err := g.run(ctx, "hash-object", "-t", "tree", "-w", "--stdin")
 	if err != nil {
 		return "", err
 	}
-	g := t.git
-	g.env = append(slices.Clone(g.env), asStint()...)
-	if commit, err = g.run(ctx, "commit-tree", "-m", "Begin", tree); err != nil {
+	stints := g
+	stints.env = append(slices.Clone(g.env), asStint()...)
+	if commit, err = stints.run(ctx, "commit-tree", "-m", "Begin", tree); err != nil {
 		return "", err
 	}
 	if err := c.setRef(ctx, "begin", beginning, commit, strings.Repeat("0", len(commit))); err != nil {
-		other, there, unread := t.revision(ctx, beginning) // another session was quicker
+		other, there, unread := g.revision(ctx, beginning) // another session was quicker
 		if unread != nil || !there {
 			return "", errors.Join(err, unread)
 		}
@@ -161,7 +150,7 @@ func (g git) tip(ctx context.Context, ref string) (commit string, there bool, er
 	if commit, there, err = g.revision(ctx, ref+"^{commit}"); err != nil || there {
 		return commit, there, err
 	}
-	if head, _, err := g.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil || head != ref {
+	if head, _, err := g.on(ctx); err != nil || head != ref {
 		return "", false, err
 	}
 	return g.revision(ctx, beginning)
@@ -192,16 +181,18 @@ func (s State) Reason() string {
 //
 // If we die in it, the run is over soon, and [Clone.Prune] goes on.
 func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
-	l, _, err := c.bringHome(ctx, w.Dir, w.Branch)
-	if err != nil {
-		return s, fmt.Errorf("close the clone of run %s: %w", w.Run, err)
-	}
-	t, err := c.looking(ctx)
-	if err != nil {
-		return s, err
-	}
-	if s.Unmerged, err = t.countUnmerged(ctx, tipsOf(w.Branch)); err != nil {
-		return s, err
+	l := c.seen(w.Dir) // its check may have left files there since: they are nobody's work
+	if s.Unmerged = l.own; !l.home || !l.fresh {
+		if l, err = c.bringHome(ctx, w.Dir, w.Branch); err != nil {
+			return s, fmt.Errorf("close the clone of run %s: %w", w.Run, err)
+		}
+		t, err := c.looking(ctx)
+		if err != nil {
+			return s, err
+		}
+		if s.Unmerged, err = t.countUnmerged(ctx, []string{heads + w.Branch}); err != nil {
+			return s, err
+		}
 	}
 	if s.Dirty = l.changed; s.Dirty {
 		if _, err := c.leftovers(ctx, w.Dir); err != nil {
@@ -222,18 +213,11 @@ func keptMark(dir string) string { return dir + ".kept" }
 
 // discard removes a clone, and then its pin.
 func (c Clone) discard(ctx context.Context, dir string) error {
+	c.forget(dir)
 	if err := errors.Join(removeAll(dir), os.RemoveAll(keptMark(dir))); err != nil {
 		return err
 	}
 	return c.dropRefs(ctx, keepRef(dir))
-}
-
-// tipsOf is the branch as a revision; a worktree may have none left.
-func tipsOf(branch string) []string {
-	if branch == "" {
-		return nil
-	}
-	return []string{heads + branch}
 }
 
 func resolved(path string) string {
@@ -247,7 +231,11 @@ func resolved(path string) string {
 // workspace's branch or its upstream, nor there under another name: the same change on
 // another parent. A merge counts, for what it resolved is nowhere else.
 func (t *turn) countUnmerged(ctx context.Context, tips []string) (int, error) {
-	bases, err := t.bases(ctx)
+	v, err := t.clone.see(ctx, t.git)
+	if err != nil {
+		return 0, err
+	}
+	bases, err := v.bases(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"time"
@@ -37,15 +38,31 @@ func (c commit) before(root string) string {
 	return c.parents[0]
 }
 
-// commits lists commits, with arguments that name them.
-func (g git) commits(ctx context.Context, args ...string) (list []commit, err error) {
-	text, err := g.run(ctx, append([]string{"log", "--no-color", commitFormat}, args...)...)
-	for line := range strings.Lines(text) {
-		if c, ok := parseCommit(line); ok {
-			list = append(list, c)
+// commits lists commits, with arguments of git rev-list that name them.
+func (g git) commits(ctx context.Context, args ...string) ([]commit, error) {
+	found := &commitLines{}
+	err := g.write(ctx, found, append([]string{"rev-list", "--no-commit-header", commitFormat}, args...)...)
+	return found.list, err
+}
+
+// commitLines keeps the commits of what is written to it, and no other line.
+type commitLines struct {
+	list []commit
+	rest []byte
+}
+
+func (l *commitLines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, after, whole := bytes.Cut(l.rest, []byte("\n"))
+		if !whole {
+			return len(p), nil
 		}
+		if c, ok := parseCommit(string(line)); ok {
+			l.list = append(l.list, c)
+		}
+		l.rest = after
 	}
-	return list, err
 }
 
 // holders are what makes a commit one that stands. A stash does not: it holds what was

@@ -71,11 +71,11 @@ func (c Clone) Sync(ctx context.Context, run fleet.RunID) (Synced, error) {
 // [Clone.Forwards]. What is in the way of that is no error of the fetch.
 func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (Synced, error) {
 	return c.synced(ctx, run, "fetch", "fetch into", func(t *turn, ctx context.Context) (Synced, error) {
-		a, err := c.aim(ctx, t.git)
+		v, err := c.see(ctx, t.git)
 		if err != nil {
 			return Synced{}, err
 		}
-		s, err := t.fetch(ctx, a.ref)
+		s, err := t.fetch(ctx, v.aim.ref)
 		if err != nil || s.Idle != "" || !c.Forwards {
 			return s, err
 		}
@@ -108,7 +108,7 @@ func (t *turn) sync(ctx context.Context) (Synced, error) {
 	if err := insist(ctx, func() error { return unfinished(t.layout) }); err != nil {
 		return Synced{}, err
 	}
-	ref, _, err := t.asks(ctx, "symbolic-ref", "--quiet", "HEAD")
+	ref, _, err := t.on(ctx)
 	if err != nil {
 		return Synced{}, err
 	}

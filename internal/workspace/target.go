@@ -26,45 +26,76 @@ type aim struct {
 // behind reports whether what the branch follows has all of it, and more.
 func (a aim) behind() bool { return strings.HasPrefix(a.track, "behind ") }
 
-// aim finds the target.
-func (c Clone) aim(ctx context.Context, g git) (a aim, err error) {
-	if a.name, a.ref = c.Target, heads+c.Target; c.Target == "" {
-		if a.ref, _, err = g.asks(ctx, "symbolic-ref", "--quiet", "HEAD"); err != nil {
-			return a, err
+// sight is what one question to git shows of the refs on which work begins, and against which it is measured.
+type sight struct {
+	git
+	aim  aim
+	head string         // the ref of the branch that is checked out; empty: HEAD is detached
+	refs map[string]ref // by name: that branch, the target, and those that were asked for
+}
+
+// see finds the target, and refs that patterns name.
+func (c Clone) see(ctx context.Context, g git, patterns ...string) (v sight, err error) {
+	v.git = g
+	if v.head, _, err = g.on(ctx); err != nil {
+		return v, err
+	}
+	a := &v.aim
+	if a.ref = v.head; c.Target != "" {
+		a.ref = heads + c.Target
+	}
+	a.name = strings.TrimPrefix(a.ref, heads)
+	for _, ref := range []string{v.head, a.ref} {
+		if ref != "" {
+			patterns = append(patterns, ref)
 		}
-		a.name = strings.TrimPrefix(a.ref, heads)
 	}
-	if a.ref == "" {
+	if theirs := g.value("branch." + a.name + ".merge"); theirs != "" {
+		patterns = append(patterns, "refs/remotes/*/"+strings.TrimPrefix(theirs, heads)) // where that is fetched to, most often
+	}
+	if v.refs, err = g.refs(ctx, append(patterns, beginning)...); err != nil {
+		return v, err
+	}
+	r, there := v.refs[a.ref]
+	switch a.tip, a.theirs, a.track = r.id, r.upstream, r.track; {
+	case there:
+	case a.ref == "":
 		a.tip, _, err = g.revision(ctx, "HEAD^{commit}")
-		return a, err
-	}
-	text, err := g.run(ctx, "for-each-ref", "--format=%(objectname)%09%(upstream)%09%(upstream:track,nobracket)", a.ref)
-	if f := strings.Split(text, "\t"); err != nil || len(f) == 3 {
-		a.tip, a.theirs, a.track = f[0], f[1], f[2]
-		return a, err
-	}
-	var there bool
-	if a.tip, there, err = g.tip(ctx, a.ref); err == nil && !there && c.Target != "" {
+	case a.ref == v.head:
+		a.tip = v.refs[beginning].id
+	default:
 		a.tip, _, err = g.revision(ctx, "refs/remotes/"+c.Target+"^{commit}") // and no tag of the name
 	}
-	return a, err
+	return v, err
 }
 
 // upstream is the commit of what the target follows, as it was last fetched.
-func (g git) upstream(ctx context.Context, a aim) (commit string, there bool, err error) {
-	if a.theirs == "" {
-		return "", false, nil
+func (v sight) upstream(ctx context.Context) (commit string, there bool, err error) {
+	if r, seen := v.refs[v.aim.theirs]; v.aim.theirs == "" || seen {
+		return r.id, seen, nil
 	}
-	return g.revision(ctx, a.theirs+"^{commit}")
+	return v.revision(ctx, v.aim.theirs+"^{commit}")
 }
 
 // latest is the commit of the target, or of what that follows if that is ahead. Work begins there, and is measured against it.
-func (g git) latest(ctx context.Context, a aim) (commit string, err error) {
-	if a.behind() {
-		commit, _, err = g.upstream(ctx, a)
+func (v sight) latest(ctx context.Context) (commit string, err error) {
+	if v.aim.behind() {
+		commit, _, err = v.upstream(ctx)
 		return commit, err
 	}
-	return a.tip, nil
+	return v.aim.tip, nil
+}
+
+// bases are what work is measured against: the target, and what that follows.
+func (v sight) bases(ctx context.Context) (bases []string, err error) {
+	upstream, there, err := v.upstream(ctx)
+	if there {
+		bases = append(bases, upstream)
+	}
+	if v.aim.tip != "" {
+		bases = append(bases, v.aim.tip)
+	}
+	return bases, err
 }
 
 // Latest is the target, or what that follows if that is ahead; without a tip there is no repository, or no commit in it. A
@@ -86,15 +117,15 @@ func (c Clone) target(ctx context.Context) (g git, t review.Target, err error) {
 		return g, t, err
 	}
 	g = g.asItIs()
-	a, err := c.aim(ctx, g)
-	if err == nil && a.tip == "" && c.Target != "" {
+	v, err := c.see(ctx, g)
+	if err == nil && v.aim.tip == "" && c.Target != "" {
 		err = fleet.WithHint(errors.New("no branch "+strconv.Quote(c.Target)), "name one of: git branch --all")
 	}
 	if err != nil {
 		return g, t, err
 	}
-	t.Name = a.name
-	t.Tip, err = g.latest(ctx, a)
+	t.Name = v.aim.name
+	t.Tip, err = v.latest(ctx)
 	return g, t, err
 }
 
@@ -103,11 +134,11 @@ func (c Clone) target(ctx context.Context) (g git, t review.Target, err error) {
 //
 // If we die in it, the next turn goes on as after a landing, see [Clone.Advance].
 func (t *turn) forward(ctx context.Context, run fleet.RunID) error {
-	a, err := t.clone.aim(ctx, t.git)
-	if err != nil || !a.behind() {
+	v, err := t.clone.see(ctx, t.git)
+	if err != nil || !v.aim.behind() {
 		return err
 	}
-	s, err := t.forwarding(ctx, a)
+	s, err := t.forwarding(ctx, v)
 	if err != nil {
 		return err
 	}
@@ -118,7 +149,7 @@ func (t *turn) forward(ctx context.Context, run fleet.RunID) error {
 
 // inTheWay is an error if a step of the target would change files that are somebody's own, where it is checked out.
 func (t *turn) inTheWay(ctx context.Context, a aim, s fleet.Stacked) error {
-	out, err := t.writable(ctx, s)
+	_, out, err := t.writable(ctx, s)
 	if err != nil || !out {
 		return err
 	}
@@ -126,13 +157,9 @@ func (t *turn) inTheWay(ctx context.Context, a aim, s fleet.Stacked) error {
 }
 
 // forwarding is the step of a target that is behind.
-func (t *turn) forwarding(ctx context.Context, a aim) (s fleet.Stacked, err error) {
-	s.Target, s.Base = a.name, a.tip
-	if s.Commit, err = t.latest(ctx, a); err != nil {
-		return s, err
-	}
-	filters, err := t.filters(ctx)
-	if err != nil || len(filters) == 0 {
+func (t *turn) forwarding(ctx context.Context, v sight) (s fleet.Stacked, err error) {
+	s.Target, s.Base = v.aim.name, v.aim.tip
+	if s.Commit, err = v.latest(ctx); err != nil || len(t.filters()) == 0 {
 		return s, err
 	}
 	dir, err := os.MkdirTemp("", "stint-index-")
@@ -158,7 +185,8 @@ func (c Clone) Tracking(ctx context.Context) (said fleet.Tracking, err error) {
 		return said, err
 	}
 	at := "git -C " + fleet.ShellWord(t.top) + " "
-	a, err := c.aim(ctx, t.git)
+	v, err := c.see(ctx, t.git)
+	a := v.aim
 	own, theirs := a.name, strings.TrimPrefix(strings.TrimPrefix(a.theirs, "refs/remotes/"), heads)
 	ahead, behind, both := strings.Cut(a.track, ", ")
 	n, is := strings.CutPrefix(ahead, "ahead ")
@@ -176,7 +204,7 @@ func (c Clone) Tracking(ctx context.Context) (said fleet.Tracking, err error) {
 	case is:
 		said = fleet.Tracking{Text: fmt.Sprintf("%s has commits that %s lacks: %s", own, theirs, n), Fix: at + "push"}
 	case a.behind() && c.Forwards && midway(t.gitDir) == "":
-		s, lost := t.forwarding(ctx, a)
+		s, lost := t.forwarding(ctx, v)
 		if lost != nil {
 			return said, lost
 		}
