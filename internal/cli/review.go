@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -181,19 +182,24 @@ func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.T
 func (a *app) runReview(ctx context.Context, all bool) error {
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
 		tasks, err := e.TasksInReview(ctx, items)
+		left, lost := e.LeftBeside(ctx, items)
+		err = errors.Join(err, lost)
 		if err != nil {
 			return err
 		}
 		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
-		if a.asObject(wire.NewReview(t, items, tasks, a.Now())) {
+		if a.asObject(wire.NewReview(t, items, tasks, left, a.Now())) {
 			return nil
 		}
 		rows := append(plain.Each(items, a.reviewRow), plain.Each(tasks, taskRow)...)
 		if len(rows) > 0 {
 			titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
 			a.table(append([][]string{titles}, rows...))
+		}
+		for _, run := range slices.Backward(slices.Sorted(maps.Keys(left))) {
+			fmt.Fprintf(a.Stderr, "stint: run %s, without an item: %s\n", run, plain.Text(left[run]))
 		}
 		elsewhere, err := e.ReviewElsewhere(ctx)
 		at, unasked := a.places(e.Config).Tracking(ctx)

@@ -60,6 +60,11 @@ func (a *app) runDetail(ctx context.Context, e *inspect.Explainer, run fleet.Run
 	if _, missing := os.Lstat(dir); err == nil && missing == nil {
 		d.Dir = dir
 	}
+	if err == nil && !d.EndedAt.IsZero() { // one at work may take it up
+		var left map[fleet.RunID]string
+		left, err = e.Work.Leftovers(ctx)
+		d.Leftovers = left[d.Home()]
+	}
 	return d, err
 }
 

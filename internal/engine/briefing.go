@@ -17,7 +17,7 @@ const (
 	mostRevisions = 5
 	// mostBeside bounds the other sessions in a prompt.
 	mostBeside = 20
-	// mostReason bounds what an earlier session said of its end: a sentence or two.
+	// mostReason bounds what was said of an earlier session's end: a sentence or two.
 	mostReason = 400
 	// mostReview bounds a person's word on it, or the end of what a check printed.
 	mostReview = 2000
@@ -141,6 +141,7 @@ func frontMatter(t *fleet.Task) [][2]string {
 // writeAttempts says what became of earlier sessions at the task, and where their work is.
 // Whether it was merged since is for git to say, at the moment when that matters.
 func writeAttempts(b *strings.Builder, d promptData) {
+	defer writeLeft(b, d.Left)
 	if len(d.Attempts) == 0 {
 		return
 	}
@@ -149,7 +150,7 @@ func writeAttempts(b *strings.Builder, d promptData) {
 	for _, r := range d.Attempts {
 		fmt.Fprintf(b, "- %s, %s", utc(r.EndedAt), r.Verdict.Outcome)
 		if r.Verdict.Reason != "" {
-			fmt.Fprintf(b, ", %q", fleet.Clipped(r.Verdict.Reason, mostReason))
+			fmt.Fprintf(b, ", %q", bothEnds(r.Verdict.Reason))
 		}
 		b.WriteString("; " + leftBy(r) + "\n")
 		writeReview(b, d.Reviews[r.ID])
@@ -160,6 +161,24 @@ func writeAttempts(b *strings.Builder, d promptData) {
 		b.WriteString("Build on what they committed. A branch may be merged or gone since: git branch -a --contains COMMIT.\n")
 	case commits:
 		b.WriteString("Build on what they committed.\n")
+	}
+}
+
+// bothEnds are the beginning of a reason, which is the agent's, and its end, which says what was left.
+func bothEnds(reason string) string {
+	if len(reason) <= mostReason {
+		return reason
+	}
+	return fleet.Clipped(reason, mostReason/2) + strings.ToValidUTF8(reason[len(reason)-mostReason/2:], "")
+}
+
+// writeLeft says what an earlier session left uncommitted, and where that is.
+func writeLeft(b *strings.Builder, l fleet.Leftover) {
+	switch {
+	case l.There:
+		fmt.Fprintf(b, "\nYour folder has what run %s left uncommitted (git status). Commit what is of use, and undo the rest.\n", l.Run)
+	case l.Commit != "":
+		fmt.Fprintf(b, "\nWhat run %s left uncommitted conflicts with what is here since: git show %.*s\n", l.Run, revisionDigits, l.Commit)
 	}
 }
 

@@ -47,7 +47,7 @@ type Graders interface {
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
 	work, err := w.lookAtWork(ctx, spec)
 	agent := w.Config.Agents[w.run.Agent]
-	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost, Aside: work.Aside}
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost, Left: work.Left}
 	if work.Known {
 		e.Changes = &grade.Changes{
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,

@@ -24,6 +24,7 @@ type promptData struct {
 	Lessons  []fleet.Lesson               // that the session is given
 	Said     string                       // of the work on the branch, to be answered; empty: nothing
 	Beside   []neighbour                  // other sessions at work, oldest first
+	Left     fleet.Leftover               // that an earlier one has left
 	Dir      string                       // where it works
 	Branch   string                       // its own, in a clone of its own; empty: it shares Dir with others
 	Now      time.Time

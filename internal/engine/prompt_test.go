@@ -86,11 +86,14 @@ func TestPromptGolden(t *testing.T) {
 					"0123456789abcdef0123456789abcdef01234567", "89abcdef0123456789abcdef0123456789abcdef"),
 				attempt(20, fleet.Productive, "a \"test\" for it", "", "fedcba9876543210fedcba9876543210fedcba98"),
 				attempt(30, fleet.Failed, "", ""),
+				attempt(40, fleet.Failed, strings.Repeat("so long ", 60)+"; a stash is in /s/clones/01jd8wz4v0k3m7q0", ""),
 			}
+			d.Left = fleet.Leftover{Run: "01jd8wz4v0k3m7q9", Commit: "23456789abcdef0123456789abcdef0123456789"}
 		}},
 		"lessons": {"", func(d *engine.PromptData) { d.Task, d.Lessons = fileTask(), lessons }},
 		"clone": {"", func(d *engine.PromptData) {
 			d.Task, d.Dir, d.Branch = fileTask(), "/s/clones/01jd8wz4v0k3m7qa", "stint/01jd8wz4v0k3m7qa"
+			d.Left = fleet.Leftover{Run: "01jd8wz4v0k3m7q9", Commit: "23456789abcdef0123456789abcdef0123456789", There: true}
 			d.Beside = []engine.Neighbour{
 				{Run: fleet.Run{Category: "docs", Task: "guide", Key: "guide"}, Apart: true},
 				{Run: fleet.Run{Category: "triage", Key: "category:triage:1"}},
@@ -131,7 +134,7 @@ func TestPromptMany(t *testing.T) {
 		Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: strings.Repeat("ü", 300)},
 	}}
 	got := must.Get(engine.Prompt(config.Category{}, d))(t)
-	for _, want := range []string{"\n- and 1 more\n", `ü…"; commits a2 a3 a4 a5 a6 and 2 before` + "\n"} {
+	for _, want := range []string{"\n- and 1 more\n", `ü…ü`, `ü"; commits a2 a3 a4 a5 a6 and 2 before` + "\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got no %q in:\n%s", want, got)
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type assignment struct {
 	lessons  []fleet.Lesson
 	said     string // of earlier work, to be answered; empty: nothing
 	dir      string // where it works
+	left     fleet.Leftover
 	layers   fleet.BoxLayers
 }
 
@@ -63,7 +65,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	a.task = task
 	now, files := e.Now(), fleet.FilesOf(e.Config.State, r.ID)
 	data := promptData{
-		Category: r.Category, Task: task, Lessons: a.lessons, Said: a.said, Dir: a.dir,
+		Category: r.Category, Task: task, Lessons: a.lessons, Said: a.said, Dir: a.dir, Left: a.left,
 		Branch: r.Branch, Now: now, Deadline: now.Add(c.Timeout), Result: files.Result,
 	}
 	if data.Attempts, data.Reviews, err = e.attempts(ctx, task); err != nil {
@@ -155,6 +157,15 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 	ids := plain.Each(list, func(r fleet.Run) fleet.RunID { return r.ID })
 	reviews, err = e.Store.Reviews(ctx, ids...)
 	return list, reviews, err
+}
+
+// earlier are the runs in whose folders the last sessions at a task worked, the latest first.
+func (w *worker) earlier(ctx context.Context, task fleet.TaskID) []fleet.RunID {
+	list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task, Ended: true, Limit: 4 * mostAttempts})
+	if err != nil { // what they left stays where it is
+		w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
+	}
+	return plain.Each(list, fleet.Run.Home)
 }
 
 // beside are the other sessions that work, or are about to.

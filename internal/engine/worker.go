@@ -311,7 +311,11 @@ func (w *worker) hold() store.Hold {
 func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	w.noteBranch(ctx) // of one that goes on in another's folder, which no fire must remove meanwhile
-	site, leave, err := w.Repo.Enter(entering, w.run.ID, fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run})
+	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
+	if task != nil && c.OwnClone {
+		place.Earlier = w.earlier(ctx, task.ID)
+	}
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, place)
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
@@ -324,7 +328,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	default:
 		return unprepared(err)
 	}
-	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, w.layers()}
+	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, site.Left, w.layers()}
 	spec, err := w.sessionSpec(kept, a)
 	if err != nil {
 		return failed(err)

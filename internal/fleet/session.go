@@ -86,6 +86,15 @@ type Place struct {
 	Sync bool // brought up to date with its remote first
 	// Continues is the run whose branch and folder it goes on in, as they are; empty: none.
 	Continues RunID
+	// Earlier are the runs at its task, the latest first: a clone begins with what one of them left uncommitted.
+	Earlier []RunID
+}
+
+// Leftover is what an earlier run left uncommitted.
+type Leftover struct {
+	Run    RunID
+	Commit string // that has it; empty: no run left anything
+	There  bool   // in the folder of the next; else it conflicts with what is there
 }
 
 // Site is the place that was readied for a run.
@@ -93,6 +102,7 @@ type Site struct {
 	Dir    string
 	Branch string // of the run's own; empty: the workspace's
 	On     string // the branch of the workspace, where that is the folder; empty: a commit is checked out there
+	Left   Leftover
 }
 
 // Work is what a run did to the workspace, and nobody else.
@@ -100,7 +110,7 @@ type Work struct {
 	Commits   int      // that it made
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
 	Branch    string   // that holds the last of these; empty: none does
-	Aside     []string // other branches, in a clone of its own, with commits that this one lacks
+	Left      []string // what a clone of its own had beside that at its end, for people
 	Unmoved   bool     // the target is still where the session's clone began, and nobody else has these
 
 	Known      bool // what is left of all that they changed, by the fields below

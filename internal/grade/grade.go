@@ -30,7 +30,7 @@ type Evidence struct {
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
 	Reports    bool     // the operator says that the result file has what a session used
-	Aside      []string // branches with commits that the session's own does not have
+	Left       []string // beside the commits of its branch, for people
 	Landed     string   // the branch that has the work already, though nobody reviewed it; empty: none has
 	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
 }
@@ -110,8 +110,8 @@ func Assess(e Evidence) Judgement {
 	if v.Outcome != fleet.Productive {
 		v.Reason = leftBehind(v.Reason, e)
 	}
-	if len(e.Aside) > 0 {
-		v.Reason = annotate(v.Reason, "commits that are not in review are on "+line(strings.Join(e.Aside, " and ")))
+	for _, left := range e.Left {
+		v.Reason = annotate(v.Reason, line(left))
 	}
 	if e.Landed != "" {
 		v.Reason = annotate(v.Reason, line(e.Landed)+" has it already, and nobody reviewed it")

@@ -11,13 +11,14 @@ import (
 // RunDetail is all that is known of one run.
 type RunDetail struct {
 	fleet.RunStatus
-	Choice  *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
-	Denials []fleet.DeniedClaim // oldest first
-	Lessons []fleet.LessonUse
-	Dir     string         // the run's own work tree; empty: it has none, or it was removed
-	Files   fleet.RunFiles // which may not be there
-	Swept   string         // why they are not there any more; empty: nobody removed them
-	Own     []string       // files in which the agent itself keeps the session, see [Explainer.ownLogs]
+	Choice    *fleet.Choice       // what its fire decided about its category; nil: no fire planned it
+	Denials   []fleet.DeniedClaim // oldest first
+	Lessons   []fleet.LessonUse
+	Dir       string         // the run's own work tree; empty: it has none, or it was removed
+	Leftovers string         // that its branch does not have, and where; empty: none
+	Files     fleet.RunFiles // which may not be there
+	Swept     string         // why they are not there any more; empty: nobody removed them
+	Own       []string       // files in which the agent itself keeps the session, see [Explainer.ownLogs]
 }
 
 // RunDetail reads one run; one that does not exist wraps [fleet.ErrNotFound].

@@ -50,14 +50,15 @@ type Target struct {
 // Item is the work of one session, with its place in the order.
 type Item struct {
 	Branch
-	State    State
-	Session  fleet.Run    // of the record; without a category: the record has no such run
-	Decision fleet.Review // what was decided and found of it, see [Item.Decided] and [Item.Checked]
-	Shares   int          // other items that change one of its files
-	Collides []fleet.RunID
-	Unblocks int         // tasks that wait for its own
-	Why      string      // it stands where it stands
-	AtWork   fleet.RunID // that goes on with it now; empty: no session does
+	State     State
+	Session   fleet.Run    // of the record; without a category: the record has no such run
+	Decision  fleet.Review // what was decided and found of it, see [Item.Decided] and [Item.Checked]
+	Shares    int          // other items that change one of its files
+	Collides  []fleet.RunID
+	Unblocks  int         // tasks that wait for its own
+	Leftovers string      // of its session beside the item, for people; empty: none
+	Why       string      // it stands where it stands
+	AtWork    fleet.RunID // that goes on with it now; empty: no session does
 }
 
 // Constants of the time that an item takes, and of its worth. The figures need only be right for the
@@ -156,6 +157,9 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 	}
 	if days >= ageDoubles {
 		say("old")
+	}
+	if i.Leftovers != "" {
+		say("%s", i.Leftovers)
 	}
 	if days >= urgentAge { // it is rotten soon, and would keep all other work from starting
 		return urgent + days, strings.Join(reasons, ", ")

@@ -36,6 +36,7 @@ func Review(v ReviewView, s Style) []string {
 	r.text("state", because(string(v.State), v.Why))
 	r.text("branch", plain.Line(v.Name)+", for "+plain.Line(v.Target.Name))
 	r.text("folder", plain.Line(v.Dir))
+	r.text("left", plain.Line(v.Leftovers))
 	r.text("commits", commitsText(v.Commits))
 	r.text("waits", "since "+Stamp(v.Since)+" ("+plain.Ago(v.Since, v.At)+")")
 	if len(v.Files) > 0 {

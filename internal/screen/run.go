@@ -46,6 +46,7 @@ func Run(v RunView, s Style) []string {
 	r.text("commits", commitsText(v.Commits))
 	r.text("branch", plain.Line(v.Branch))
 	r.text("folder", plain.Line(v.Dir))
+	r.text("left", plain.Line(v.Leftovers))
 	r.text("used", usageText(v))
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))

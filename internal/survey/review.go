@@ -22,6 +22,8 @@ type Work interface {
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
 	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
+	// Leftovers say what runs left that their branches do not have, by the run in whose folder it was.
+	Leftovers(ctx context.Context) (map[fleet.RunID]string, error)
 	// Clones are the runs with clones of their own in which there may be work that is not home.
 	Clones() []fleet.RunID
 	// Changed are the files that a run has changed in a folder of its own, committed or not, since
@@ -40,6 +42,9 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 		return t, nil, err
 	}
 	f.findBlocked(ctx, items)
+	if err := f.findLeftovers(ctx, items); err != nil {
+		return t, nil, err
+	}
 	review.Sort(items, f.Now())
 	return t, items, nil
 }
@@ -122,6 +127,37 @@ func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet
 	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
 		return t.State != fleet.StateReview || slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task == t.ID })
 	}), err
+}
+
+// findLeftovers finds what the items' sessions left that is not in them.
+func (f *Fleet) findLeftovers(ctx context.Context, items []review.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	left, err := f.Work.Leftovers(ctx)
+	for n := range items {
+		items[n].Leftovers = left[items[n].Run]
+	}
+	return err
+}
+
+// LeftBeside is what runs that are over left, by the run, where no open item says it.
+func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
+	left, err := f.Work.Leftovers(ctx)
+	for _, i := range items {
+		if i.Open() {
+			delete(left, i.Run)
+		}
+	}
+	if err != nil || len(left) == 0 || f.Store == nil {
+		return left, err
+	}
+	s, err := f.Store.Snapshot(ctx)
+	for _, r := range s.Open { // it may take up what it began with
+		delete(left, r.ID)
+		delete(left, r.Home())
+	}
+	return left, err
 }
 
 // findClashes finds which items conflict with each other.

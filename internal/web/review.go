@@ -28,10 +28,14 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
 	var (
 		target review.Target
 		items  []review.Item
+		left   = map[fleet.RunID]string{}
 	)
 	if e.Work != nil {
 		var err error
 		if target, items, err = e.Review(r.Context()); err != nil {
+			return view{}, err
+		}
+		if left, err = e.LeftBeside(r.Context(), items); err != nil {
 			return view{}, err
 		}
 	}
@@ -42,7 +46,7 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 	shown := items[:min(len(items), mostItems)]
 	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown), tasks}
-	v.Object = wire.NewReview(target, items, tasks, e.Now())
+	v.Object = wire.NewReview(target, items, tasks, left, e.Now())
 	return v, nil
 }
 

@@ -17,7 +17,8 @@ type Review struct {
 	Tip    string       `json:"tip"`
 	Items  []ReviewItem `json:"items"` // in the order in which they are best looked at
 
-	Tasks []fleet.TaskID `json:"tasks"` // in review without an item: their work is in the workspace
+	Tasks     []fleet.TaskID         `json:"tasks"`     // in review without an item: their work is in the workspace
+	Leftovers map[fleet.RunID]string `json:"leftovers"` // of sessions without an item, and where
 }
 
 // ReviewItem is the work of one session that is on another branch than the target.
@@ -41,10 +42,11 @@ type ReviewItem struct {
 	Tests     int             `json:"tests"` // of the files
 	Lines     int             `json:"lines"` // inserted and deleted
 	Conflicts []string        `json:"conflicts"`
-	Shares    int             `json:"shares"`   // other items that change one of its files
-	Collides  []fleet.RunID   `json:"collides"` // those that conflict with it, as far as that was tried
-	Unblocks  int             `json:"unblocks"` // tasks that wait for its own
-	USD       *float64        `json:"usd"`      // that the session cost; null: not known
+	Shares    int             `json:"shares"`    // other items that change one of its files
+	Collides  []fleet.RunID   `json:"collides"`  // those that conflict with it, as far as that was tried
+	Unblocks  int             `json:"unblocks"`  // tasks that wait for its own
+	USD       *float64        `json:"usd"`       // that the session cost; null: not known
+	Leftovers *string         `json:"leftovers"` // of the session, that are not in the item, and where; null: none
 	Why       string          `json:"why"`
 }
 
@@ -101,10 +103,10 @@ type ReviewCheck struct {
 }
 
 // NewReview is a list of work as JSON.
-func NewReview(t review.Target, items []review.Item, tasks []fleet.Task, at time.Time) Review {
+func NewReview(t review.Target, items []review.Item, tasks []fleet.Task, left map[fleet.RunID]string, at time.Time) Review {
 	return Review{
 		Schema: "stint/review@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Items: each(items, newReviewItem),
-		Tasks: each(tasks, func(t fleet.Task) fleet.TaskID { return t.ID }),
+		Tasks: each(tasks, func(t fleet.Task) fleet.TaskID { return t.ID }), Leftovers: left,
 	}
 }
 
@@ -114,7 +116,7 @@ func newReviewItem(i review.Item) ReviewItem {
 		Branch: i.Name, Dir: some(i.Dir), State: i.State, Landing: i.Landing, By: some(i.By), Since: plain.Stamp(i.Since),
 		Commits: listed(i.Commits), Landed: i.Others, Files: listed(i.Files), Tests: i.Tests, Lines: i.Lines,
 		Conflicts: listed(i.Conflicts), Shares: i.Shares, Why: i.Why,
-		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD,
+		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD, Leftovers: some(i.Leftovers),
 	}
 	if d, ok := i.Decided(); ok {
 		w.Decision = &ReviewDecision{Decision: d.Decision, Reason: d.Reason, URL: some(d.URL), At: plain.Stamp(d.DecidedAt)}

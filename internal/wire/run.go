@@ -89,16 +89,17 @@ func newRun(r fleet.RunStatus) Run {
 type RunDetail struct {
 	Schema string `json:"schema"`
 	Run
-	State   fleet.RunState `json:"state"`
-	Host    string         `json:"host"`            // the identity of the machine that it is at work on
-	Timeout int64          `json:"timeout_seconds"` // of the category of one that has not ended
-	PID     int            `json:"pid"`             // of stint run; 0 before it began
-	Key     fleet.Key      `json:"key"`             // what it claimed; empty: nothing
-	Choice  *Choice        `json:"choice"`          // what its fire decided of its category; null: no fire planned it
-	Denials []Denial       `json:"denials"`         // oldest first
-	Lessons []LessonUse    `json:"lessons"`
-	Dir     *string        `json:"dir"` // the run's own work tree; null: it has none, or it was removed
-	Files   RunFiles       `json:"files"`
+	State     fleet.RunState `json:"state"`
+	Host      string         `json:"host"`            // the identity of the machine that it is at work on
+	Timeout   int64          `json:"timeout_seconds"` // of the category of one that has not ended
+	PID       int            `json:"pid"`             // of stint run; 0 before it began
+	Key       fleet.Key      `json:"key"`             // what it claimed; empty: nothing
+	Choice    *Choice        `json:"choice"`          // what its fire decided of its category; null: no fire planned it
+	Denials   []Denial       `json:"denials"`         // oldest first
+	Lessons   []LessonUse    `json:"lessons"`
+	Dir       *string        `json:"dir"`       // the run's own work tree; null: it has none, or it was removed
+	Leftovers *string        `json:"leftovers"` // that its branch does not have, and where; null: none
+	Files     RunFiles       `json:"files"`
 }
 
 // Denial is a claim that a run was denied.
@@ -132,7 +133,7 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
-		Schema: "stint/run-detail@1", Dir: some(d.Dir), Run: r.Run, State: r.State, Host: d.Host, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Schema: "stint/run-detail@1", Dir: some(d.Dir), Leftovers: some(d.Leftovers), Run: r.Run, State: r.State, Host: d.Host, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: each(d.Denials, func(n fleet.DeniedClaim) Denial { return Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)} }),
 		Lessons: each(d.Lessons, func(u fleet.LessonUse) LessonUse { return LessonUse{u.Lesson, u.Injected} }),
 		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},

@@ -353,7 +353,10 @@ func TestWork(t *testing.T) {
 		t.Errorf("commits: %v, on %s", w.Revisions, site.Branch)
 	}
 	w.Revisions = nil
-	must.Equal(t, "work", w, fleet.Work{Commits: 2, Branch: site.Branch, Known: true, Standing: 2, Files: 2, Tests: 1, Insertions: 2})
+	must.Equal(t, "work", w, fleet.Work{
+		Commits: 2, Branch: site.Branch, Known: true, Standing: 2, Files: 2, Tests: 1, Insertions: 2,
+		Left: []string{"uncommitted changes are at " + wipRef(site.Dir)},
+	})
 	again := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
 	if again.Commits != 2 {
 		t.Errorf("asked again: %d commits", again.Commits)

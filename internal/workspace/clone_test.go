@@ -52,6 +52,9 @@ func act(mode string, c Clone, tree string) error {
 	case "open":
 		_, err := c.Open(ctx, own, tree)
 		return err
+	case "take up":
+		_, err := c.Open(ctx, own, tree, neighbour)
+		return err
 	case "reopen":
 		c.Root = filepath.Dir(tree)
 		_, err := c.Reopen(ctx, neighbour, own)

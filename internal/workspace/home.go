@@ -20,6 +20,7 @@ import (
 type look struct {
 	start   string   // the commit at which it began
 	tip     string   // its last commit; empty: there is none
+	on      string   // the branch of that commit; empty: HEAD is detached
 	changed bool     // there are changes that nobody committed, or files that nobody added
 	stashed bool     // and changes that the session put aside
 	aside   []string // the branches with commits that the tip lacks
@@ -81,9 +82,12 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 	for line := range strings.Lines(status) {
 		line = strings.TrimSuffix(line, "\n")
 		id, isTip := strings.CutPrefix(line, "# branch.oid ")
+		name, isHead := strings.CutPrefix(line, "# branch.head ")
 		switch {
 		case isTip && isID(id):
 			l.tip = id
+		case isHead && name != "(detached)":
+			l.on = name
 		case strings.HasPrefix(line, "# stash "):
 			l.stashed = true
 		case line != "" && line[0] != '#':
@@ -96,8 +100,8 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 	text, err := in.git(ctx, "for-each-ref", "--no-merged=HEAD", "--format=%(objectname) %(refname:short)", "refs/heads")
 	others := strings.Split(text, "\n")
 	if len(others) == 1 && l.tip == start {
-		if id, _, found := strings.Cut(others[0], " "); found && isID(id) {
-			l.tip = id
+		if id, name, found := strings.Cut(others[0], " "); found && isID(id) {
+			l.tip, l.on = id, name
 			return l, err
 		}
 	}
@@ -326,50 +330,10 @@ func (c *counted) err() error {
 	return nil
 }
 
-// leftovers brings home what a session left uncommitted, as a commit beside its branch, for the next session at the work.
-// Empty: there was nothing.
-func (c Clone) leftovers(ctx context.Context, dir string) (id string, err error) {
-	s, err := c.source(ctx)
-	if err != nil {
-		return "", err
-	}
-	start, err := s.start(ctx, dir)
-	if err != nil {
-		return "", err
-	}
-	l, err := c.looks(ctx, s, dir, start)
-	if err != nil || !l.changed || l.tip == "" {
-		return "", err
-	}
-	in := c.within(s, dir)
-	in.env = append(asStint(), "GIT_INDEX_FILE="+filepath.Join(dir, ".git", "stint-index"))
-	tree := ""
-	for _, args := range [][]string{{"read-tree", l.tip}, {"add", "--all"}, {"write-tree"}} {
-		if tree, err = in.git(ctx, append([]string{"-c", noHooks}, args...)...); err != nil {
-			return "", err
-		}
-	}
-	if id, err = in.git(ctx, "commit-tree", "-m", "stint: what a session left uncommitted", "-p", l.tip, tree); err != nil {
-		return "", err
-	}
-	if !isID(id) {
-		return "", fmt.Errorf("git commit-tree: want an id, got %q", said(id))
-	}
-	if _, err := c.bring(ctx, s, dir, id, start, false); err != nil {
-		return "", err
-	}
-	return id, c.setRef(ctx, "keep what was left", wipRef(dir), id)
-}
-
-const noHooks = "core.hooksPath=/dev/null"
-
-// wipRef is what a run left uncommitted.
-func wipRef(dir string) string { return "refs/stint/wip/" + filepath.Base(dir) }
-
 // work is what a session's commits are, once they are home: those that neither the workspace, its upstream nor another run had.
 func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err error) {
 	l, err := c.bringHome(ctx, dir, branch)
-	w.Aside = l.aside
+	w.Left = l.left(dir, branch)
 	if l.home = err == nil; err != nil || l.tip == "" || l.tip == l.start {
 		w.Known = err == nil
 		c.remember(dir, l)
@@ -411,7 +375,7 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		return w, err
 	}
 	w, err = v.evidence(ctx, steps, m, upTo(l.start, append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")...))
-	w.Aside, w.Branch, w.Unmoved = l.aside, branch, latest == l.start && l.own > 0
+	w.Left, w.Branch, w.Unmoved = l.left(dir, branch), branch, latest == l.start && l.own > 0
 	if err == nil {
 		c.remember(dir, l)
 	}

@@ -200,6 +200,9 @@ func (c Clone) setRef(ctx context.Context, doing, name, id string, before ...str
 
 // dropRefs deletes refs that are stint's own, where they are there.
 func (c Clone) dropRefs(ctx context.Context, names ...string) error {
+	if len(names) == 0 {
+		return nil
+	}
 	return c.inTurn(ctx, fleet.RunID(filepath.Base(names[0])), "forget a clone", func(ctx context.Context, t *turn) error {
 		return insist(ctx, func() error {
 			deletes := plain.Each(names, func(name string) string { return "delete " + name })

@@ -48,7 +48,7 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 	switch {
 	case place.Continues != "":
 		w, err := p.Reopen(ctx, run, place.Continues)
-		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), err
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch, Left: w.Left}, leaving(w), err
 	case place.Own:
 		if place.Sync {
 			s, err := p.Fetch(ctx, run)
@@ -59,11 +59,11 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 				p.Log.WarnContext(ctx, "target not brought forward", slog.Any("err", s.Stuck))
 			}
 		}
-		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)))
+		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)), place.Earlier...)
 		if err != nil {
 			return site, nil, err
 		}
-		return fleet.Site{Dir: w.Dir, Branch: w.Branch}, leaving(w), nil
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch, Left: w.Left}, leaving(w), nil
 	case place.Sync:
 		if _, err := p.Sync(ctx, run); err != nil {
 			return fleet.Site{Dir: string(p.Dir)}, stay, err

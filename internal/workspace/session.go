@@ -22,14 +22,19 @@ type Own struct {
 	Run    fleet.RunID
 	Dir    string
 	Branch string // its short name
+	Left   fleet.Leftover
 }
 
-// Open makes the run's clone in a folder that does not exist yet. It starts from the target, or from what that follows if that is ahead.
+// Open makes the run's clone in a folder that does not exist yet. It starts from the target, or from what that follows if that is ahead,
+// and with what the latest of the earlier runs left uncommitted that left anything.
 //
 // If we die in it, there may be a folder that is not complete: [Clone.Prune] takes it away.
-func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string) (w Own, err error) {
+func (c Clone) Open(ctx context.Context, run fleet.RunID, dir string, earlier ...fleet.RunID) (w Own, err error) {
 	w = Own{Run: run, Dir: dir}
-	if err = c.open(ctx, &w); err != nil {
+	if err = c.open(ctx, &w); err == nil {
+		w.Left, err = c.takeUp(ctx, w, earlier)
+	}
+	if err != nil {
 		return Own{}, fmt.Errorf("open a clone of %s for run %s: %w", c.Dir, run, err)
 	}
 	return w, nil
@@ -90,7 +95,7 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 		if err != nil {
 			return err
 		}
-		if s, err := c.Close(ctx, Own{earlier, w.Dir, branch}); err != nil || s.Kept != "" {
+		if s, err := c.Close(ctx, Own{Run: earlier, Dir: w.Dir, Branch: branch}); err != nil || s.Kept != "" {
 			return errors.Join(err, fmt.Errorf("%s has work that cannot be taken away: look at it, and remove it", w.Dir))
 		}
 	}
@@ -102,10 +107,6 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	if w.Branch = b.name; b.name == "" {
 		return fmt.Errorf("no branch of run %s: %w", earlier, fleet.ErrNotFound)
 	}
-	wip, left, err := t.revision(ctx, wipRef(w.Dir))
-	if err != nil {
-		return err
-	}
 	s, err := c.source(ctx)
 	if err != nil {
 		return err
@@ -114,10 +115,10 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 	if err != nil {
 		return err
 	}
-	if err := c.makeOwn(ctx, s, v, w.Dir, b.name, b.tip); err != nil || !left {
+	if err := c.makeOwn(ctx, s, v, w.Dir, b.name, b.tip); err != nil {
 		return err
 	}
-	_, err = c.within(s, w.Dir).git(ctx, "-c", noHooks, "restore", "--source="+wip, "--worktree", "--no-overlay", ".")
+	w.Left, err = c.takeUp(ctx, *w, []fleet.RunID{earlier})
 	return err
 }
 
@@ -194,30 +195,39 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 			return s, err
 		}
 	}
-	if s.Dirty = l.changed; s.Dirty {
-		if _, err := c.leftovers(ctx, w.Dir); err != nil {
+	var over []string // that it began with
+	if exists(tookMark(w.Dir)) {
+		over = append(over, wipRef(w.Dir))
+	}
+	if s.Dirty = l.changed && l.tip != ""; s.Dirty {
+		over = nil
+		if err := c.leftovers(ctx, w.Dir, l.tip, l.start); err != nil {
 			return s, fmt.Errorf("keep what run %s left uncommitted: %w", w.Run, err)
 		}
 	}
-	s.Dirty = s.Dirty || l.stashed || len(l.aside) > 0
-	if l.stashed || len(l.aside) > 0 || exists(filepath.Join(w.Dir, ".git", "modules")) {
-		// If we die before the mark, the next to come looks again.
-		s.Kept = w.Dir
-		return s, os.WriteFile(keptMark(w.Dir), []byte(s.Reason()), 0o600)
+	beside, submodules := l.stashed || len(l.aside) > 0, exists(filepath.Join(w.Dir, ".git", "modules"))
+	if s.Dirty = s.Dirty || beside; !beside && !submodules {
+		return s, c.discard(ctx, w.Dir, over...)
 	}
-	return s, c.discard(ctx, w.Dir)
+	left := l.left(w.Dir, w.Branch)
+	if submodules {
+		left = append(left, "submodules are in "+w.Dir)
+	}
+	// If we die before the mark, the next to come looks again.
+	s.Kept = w.Dir
+	return s, errors.Join(c.dropRefs(ctx, over...), os.WriteFile(keptMark(w.Dir), []byte(strings.Join(left, "; ")), 0o600))
 }
 
 // keptMark is a file beside a clone whose work is home, and in which there is more: nobody need look again.
 func keptMark(dir string) string { return dir + ".kept" }
 
-// discard removes a clone, and then its pin.
-func (c Clone) discard(ctx context.Context, dir string) error {
+// discard removes a clone, and then its pin and other refs.
+func (c Clone) discard(ctx context.Context, dir string, refs ...string) error {
 	c.forget(dir)
 	if err := errors.Join(removeAll(dir), os.RemoveAll(keptMark(dir))); err != nil {
 		return err
 	}
-	return c.dropRefs(ctx, keepRef(dir))
+	return c.dropRefs(ctx, append(refs, keepRef(dir))...)
 }
 
 func resolved(path string) string {

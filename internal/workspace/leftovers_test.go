@@ -1,0 +1,146 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stint/internal/fleet"
+	"stint/internal/testkit/must"
+)
+
+// TestLeft names what a session leaves beside the commits of its branch, and where its commits were: at its end, and
+// later, while it is there.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	const uncommitted = "uncommitted changes are at refs/stint/wip/0own"
+	for name, test := range map[string]struct {
+		do    func(w gitter)
+		want  string // DIR is its folder
+		later string
+	}{
+		"nothing":  {do: func(_ gitter) {}},
+		"a commit": {do: func(w gitter) { w.add("d", "d") }},
+		"uncommitted": {
+			do: func(w gitter) { w.add("d", "d"); w.write("e", "e") }, want: uncommitted, later: uncommitted,
+		},
+		"another branch": {
+			do: func(w gitter) { w.git("switch", "-q", "-c", "side"); w.add("d", "d") }, want: "its commits were on side",
+		},
+		"another branch, and back": {
+			do:   func(w gitter) { w.git("switch", "-q", "-c", "side"); w.add("d", "d"); w.git("switch", "-q", "-") },
+			want: "its commits were on side",
+		},
+		"another branch without commits": {do: func(w gitter) { w.git("switch", "-q", "-c", "side") }},
+		"a detached head": {
+			do: func(w gitter) { w.git("switch", "-q", "--detach"); w.add("d", "d") }, want: "its commits were on no branch",
+		},
+		"a stash": {
+			do: func(w gitter) { w.write("a", "x"); w.git("stash", "-q") }, want: "a stash is in DIR", later: "a stash is in DIR",
+		},
+		"all": {
+			do: func(w gitter) {
+				w.add("d", "d")
+				w.git("switch", "-q", "-c", "side", "main")
+				w.add("e", "e")
+				w.write("a", "x")
+				w.git("stash", "-q")
+				w.write("a", "y")
+			},
+			want:  uncommitted + "; a stash is in DIR; commits that are not in review are on stint/bob/0own; its commits were on side",
+			later: uncommitted + "; a stash is in DIR; commits that are not in review are on stint/bob/0own; its commits were on side",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(t.TempDir())
+			w := mustOpen(t, p.Clone, own, p.Root)
+			test.do(clone.at(w.Dir))
+			work := must.Get(p.Work(t.Context(), w.Dir, fleet.RunFiles{}))(t)
+			must.Equal(t, "left", strings.ReplaceAll(strings.Join(work.Left, "; "), w.Dir, "DIR"), test.want)
+			must.Get(p.Close(t.Context(), w))(t)
+			must.Equal(t, "later", strings.ReplaceAll(must.Get(p.Leftovers(t.Context()))(t)[own], w.Dir, "DIR"), test.later)
+		})
+	}
+}
+
+// TestTakeUp has the next session at a task begin with what the last one left uncommitted, on top of what others did since.
+// What it commits, or undoes, nobody begins with again.
+func TestTakeUp(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	c.Root = t.TempDir()
+	mustClose := func(w Own) { t.Helper(); must.Get(c.Close(t.Context(), w))(t) }
+	open := func(run fleet.RunID, earlier ...fleet.RunID) (Own, gitter) {
+		t.Helper()
+		w := must.Get(c.Open(t.Context(), run, filepath.Join(c.Root, string(run)), earlier...))(t)
+		return w, clone.at(w.Dir)
+	}
+	mustHave := func(tree gitter, want string) {
+		t.Helper()
+		must.Equal(t, "status", tree.git("status", "--porcelain"), want)
+	}
+	first, tree := open("0first")
+	tree.add("d", "d")
+	tree.write("a", "changed\n")
+	tree.write("begun", "begun\n")
+	must.Do(t, os.Remove(filepath.Join(first.Dir, "b")))
+	mustClose(first)
+	clone.add("theirs", "theirs\n")
+
+	second, tree := open("0second", "0none", "0first")
+	if second.Left.Run != "0first" || !second.Left.There {
+		t.Errorf("got %+v, want what the first left", second.Left)
+	}
+	mustHave(tree, "M a\n D b\n?? begun") // and neither the first's commit nor a revert of theirs
+	tree.read("theirs")
+	if got := clone.git("for-each-ref", "--format=%(refname)", wip); got != wipRef("0second") {
+		t.Errorf("kept as %s", got)
+	}
+	tree.git("add", "begun")
+	tree.git("commit", "-q", "-m", "begun")
+	mustClose(second)
+
+	clone.add("a", "they changed it, too\n")
+	third, tree := open("0third", "0second", "0first")
+	if third.Left.Run != "0second" || third.Left.There {
+		t.Errorf("got %+v, want a conflict with what the second left", third.Left)
+	}
+	mustHave(tree, "")
+	mustClose(third)
+
+	clone.git("reset", "-q", "--hard", "HEAD~1")
+	fourth, tree := open("0fourth", "0third", "0second", "0first")
+	mustHave(tree, "M a\n D b")
+	tree.git("reset", "-q", "--hard")
+	mustClose(fourth)
+	fifth, tree := open("0fifth", "0fourth", "0third", "0second", "0first")
+	mustHave(tree, "")
+	mustClose(fifth)
+	if got := clone.git("for-each-ref", wip); got != "" {
+		t.Errorf("kept: %s", got)
+	}
+}
+
+// TestTakeUpSurvivesCrashes kills a session's beginning with what an earlier one left. Another begins with it then.
+func TestTakeUpSurvivesCrashes(t *testing.T) {
+	t.Parallel()
+	everyStop(t, func(t *testing.T, clone gitter, arm string, stop int) bool {
+		t.Helper()
+		c := clone.clone()
+		c.Root = t.TempDir()
+		w := mustOpen(t, c, neighbour, c.Root)
+		clone.at(w.Dir).write("begun", "begun")
+		must.Get(c.Close(t.Context(), w))(t)
+		stopped := clone.crash(arm, stop, "take up", filepath.Join(c.Root, string(own)))
+		mustPrune(t, clone, c.Root, Limits{Now: testTime(t), Keep: 9})
+		next := must.Get(c.Open(t.Context(), "0next", filepath.Join(c.Root, "0next"), own, neighbour))(t)
+		if got := clone.at(next.Dir).git("status", "--porcelain"); got != "?? begun" {
+			t.Errorf("%s %d: status %q", arm, stop, got)
+		}
+		return stopped
+	}, func(_, _ gitter) {})
+}
