@@ -103,6 +103,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Repo:      places,
 		Trunk:     places.Clone,
 		Folders:   folders,
+		Operator:  a.user(),
 		Host:      func() fleet.Host { return a.ownHost(c) },
 		Elapsed:   a.Elapsed,
 		Unenforced: func(properties map[string]any) []string {

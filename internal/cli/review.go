@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ import (
 )
 
 func newReview(a *app) *cobra.Command {
-	all := false
+	var o reviewOptions
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
@@ -38,18 +39,31 @@ with others; an item that conflicts with the target later.
 The target is [review] target, or the branch that the workspace has checked out. Work that was
 merged, rebased, squashed or cherry-picked is recognized by its commits or by what they
 change, and work that was reverted is listed again. The list is read from git at each call.
+--landed lists work that the target got, the latest first, by the record.
 
 Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
 workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReview(cmd.Context(), all) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReview(cmd.Context(), o) },
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "list branches, too, that the target has")
+	f := cmd.Flags()
+	f.BoolVar(&o.all, "all", false, "list branches, too, that the target has")
+	f.BoolVar(&o.landed, "landed", false, "list what the target got")
+	f.Var(pastFlag(&o.since, a.Now), "since", "with --landed: "+sinceUsage)
+	f.VarP(countFlag(&o.limit), "limit", "n", "with --landed: list the last `N` (default 20)")
+	cmd.MarkFlagsMutuallyExclusive("all", "landed")
 	cmd.AddCommand(
 		newReviewShow(a), newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
 		newReviewAway(a),
 	)
 	return cmd
+}
+
+// reviewOptions say which work is listed.
+type reviewOptions struct {
+	all, landed bool
+	since       time.Time
+	limit       int
 }
 
 func newReviewShow(a *app) *cobra.Command {
@@ -107,10 +121,14 @@ func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Ex
 		if err != nil {
 			return err
 		}
-		if at < 0 {
-			return noBranch(ctx, e.Fleet, run, "")
+		if at >= 0 {
+			return fn(e, t, items[at])
 		}
-		return fn(e, t, items[at])
+		i, landed, err := e.LandedItem(ctx, run)
+		if err != nil || landed {
+			return errors.Join(err, fn(e, t, i))
+		}
+		return noBranch(ctx, e.Fleet, run, "")
 	})
 }
 
@@ -127,7 +145,7 @@ const maxDiff = 16 << 20
 // reviewDiff prints what a session changed. The text is the session's: none of it may act on a
 // terminal, and no program that the repository names may run.
 func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) error {
-	text, cut, err := a.places(c).Since(ctx, t.Tip, i.Tip, maxDiff)
+	text, cut, err := a.workDiff(ctx, c, t, i)
 	if err != nil {
 		return err
 	}
@@ -142,6 +160,28 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target,
 		fmt.Fprintf(a.Stderr, "stint: the diff is cut after %s\n", plain.Bytes(int64(maxDiff)))
 	}
 	return nil
+}
+
+// workDiff is what a session changed: since its branch left the target, or if that has the work, commit by commit as it got
+// there. Where that is not known, these are the session's own, which git may have removed.
+func (a *app) workDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) (text string, cut bool, err error) {
+	places, as := a.places(c), i.LandedAs()
+	if as == "" {
+		return places.Since(ctx, t.Tip, i.Tip, maxDiff)
+	}
+	sources := [][]string{i.Session.Commits, {as}}
+	if i.Decision.Base != "" {
+		sources = [][]string{{i.Decision.Base + ".." + i.Decision.Commit}}
+	}
+	for _, revisions := range sources {
+		if text, cut, err = places.Diff(ctx, revisions, maxDiff); err != nil || text != "" {
+			break
+		}
+	}
+	if !a.json {
+		text = fmt.Sprintf("%s is on %s as %s\n\n%s", i.Tip, t.Name, as, text)
+	}
+	return text, cut, err
 }
 
 // page prints a text, on a terminal through the operator's pager.
@@ -179,7 +219,29 @@ func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.T
 	})
 }
 
-func (a *app) runReview(ctx context.Context, all bool) error {
+// runLanded lists the work that the target got.
+func (a *app) runLanded(ctx context.Context, o reviewOptions) error {
+	return a.withPast(ctx, func(e *inspect.Explainer) error {
+		list, err := e.Landed(ctx, cmp.Or(o.limit, usualLimit))
+		if err != nil {
+			return err
+		}
+		list = sinceOf(o.since, list, func(l review.Landed) time.Time { return l.At })
+		if len(list) == 0 && e.Recorded() && !a.json {
+			fmt.Fprintln(a.Stderr, "stint: nothing landed")
+		}
+		a.say(wire.NewLanded(list), func(s screen.Style) []string { return screen.Landed(list, a.Now(), s) })
+		return nil
+	})
+}
+
+func (a *app) runReview(ctx context.Context, o reviewOptions) error {
+	switch {
+	case o.landed:
+		return a.runLanded(ctx, o)
+	case o.limit > 0 || !o.since.IsZero():
+		return usage(errors.New("--since and --limit are for --landed"))
+	}
 	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
 		tasks, err := e.TasksInReview(ctx, items)
 		left, lost := e.LeftBeside(ctx, items)
@@ -187,7 +249,7 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 		if err != nil {
 			return err
 		}
-		if !all {
+		if !o.all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
 		if a.asObject(wire.NewReview(t, items, tasks, left, a.Now())) {

@@ -148,7 +148,7 @@ func (a *app) withEachItem(ctx context.Context, runs []string, fn func(*engine.E
 		}
 		return each(items, func(i review.Item) error {
 			if i.Name == "" {
-				return fleet.WithHint(fmt.Errorf("run %s has landed: %w", i.Run, fleet.ErrNothing), "stint review --all")
+				return fleet.WithHint(fmt.Errorf("run %s has landed: %w", i.Run, fleet.ErrNothing), "stint review --landed")
 			}
 			return fn(e, t, i)
 		})

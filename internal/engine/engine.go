@@ -147,6 +147,7 @@ type Engine struct {
 	Repo      Repo
 	Trunk     Trunk
 	Folders   Folders
+	Operator  string // the name of the user who decides
 
 	// Host is what this machine says of itself when it fires; nil: nothing.
 	Host func() fleet.Host

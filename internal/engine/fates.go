@@ -53,7 +53,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 	reviews, err := e.Store.Reviews(ctx, ids...)
 	for _, run := range runs {
 		if r := reviews[run.ID]; r.Decision == fleet.DecisionRejected {
-			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: "stint review reject", Reason: r.Reason})
+			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
 		}
 	}
 	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))

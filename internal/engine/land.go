@@ -153,7 +153,7 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 			if !moved {
 				continue
 			}
-			out.Commit = s.Commit
+			out.Commit, out.Base = s.Commit, s.Base
 		}
 		out.End = fleet.LandingLanded
 		return nil
@@ -176,7 +176,9 @@ func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskI
 // landed ends what is left of work that is in the target. Each step finds what it is to do, so
 // that a landing which died in between is ended by the next.
 func (e *Engine) landed(ctx context.Context, l fleet.Landing, i review.Item, out *fleet.Landed) error {
-	if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Tip: l.Tip, Decision: fleet.DecisionLanded}); err != nil {
+	if err := e.Store.SaveReview(ctx, fleet.Review{
+		Run: l.Run, Tip: l.Tip, Decision: fleet.DecisionLanded, By: e.Operator, Commit: cmp.Or(out.Commit, i.By, l.Tip), Base: out.Base,
+	}); err != nil {
 		return err
 	}
 	err := e.changeTask(ctx, i.Session.Task, func(t fleet.Task) fleet.TaskState {
@@ -198,7 +200,7 @@ func (e *Engine) landed(ctx context.Context, l fleet.Landing, i review.Item, out
 // Reject saves that a person does not want a run's work, and opens its task again. If we die
 // between the two, another call does the rest.
 func (e *Engine) Reject(ctx context.Context, i review.Item, reason string) error {
-	err := e.Store.SaveReview(ctx, fleet.Review{Run: i.Run, Tip: i.Tip, Decision: fleet.DecisionRejected, Reason: reason})
+	err := e.Store.SaveReview(ctx, fleet.Review{Run: i.Run, Tip: i.Tip, Decision: fleet.DecisionRejected, Reason: reason, By: e.Operator})
 	if err != nil {
 		return err
 	}

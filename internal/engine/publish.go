@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 		r = fleet.Review{}
 	}
 	// Until it is pushed, the tip is the one that was published before.
-	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublished, URL: r.URL}
+	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublished, URL: r.URL, By: cmp.Or(r.By, e.Operator)}
 	if remote, err = e.Trunk.Push(ctx, landing(target, i), r.Tip); err != nil {
 		return r, "", err
 	}

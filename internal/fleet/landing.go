@@ -38,6 +38,7 @@ type Landed struct {
 	Task   TaskID
 	End    LandingEnd
 	Commit string // that the target has for it; empty: none of this landing
+	Base   string // that the target had before
 	Reason string
 	Left   string // to be done of a landing's end; empty: nothing
 }

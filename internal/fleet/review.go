@@ -28,6 +28,9 @@ type Review struct {
 	Decision  ReviewDecision // empty: none
 	Reason    string
 	URL       string // of the request, for published work
+	By        string // who decided: a user's name
+	Commit    string // that the target has for landed work
+	Base      string // that the target had before it; empty: nobody knows
 	DecidedAt time.Time
 	Check     ReviewCheck
 }

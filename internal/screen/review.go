@@ -38,7 +38,14 @@ func Review(v ReviewView, s Style) []string {
 	r.text("folder", plain.Line(v.Dir))
 	r.text("left", plain.Line(v.Leftovers))
 	r.text("commits", commitsText(v.Commits))
-	r.text("waits", "since "+Stamp(v.Since)+" ("+plain.Ago(v.Since, v.At)+")")
+	if as := v.LandedAs(); as != "" {
+		r.text("landed", "as "+plain.Line(as))
+	} else {
+		r.text("waits", "since "+Stamp(v.Since)+" ("+plain.Ago(v.Since, v.At)+")")
+	}
+	if d, ok := v.Decided(); ok {
+		r.text("decided", fmt.Sprintf("%s by %s, %s", d.Decision, plain.Line(d.By), Stamp(d.DecidedAt)))
+	}
 	if len(v.Files) > 0 {
 		r.text("changes", fmt.Sprintf("%s in %s, %s", plain.Plural(v.Lines, "line"), plain.Plural(len(v.Files), "file"), plain.Plural(v.Tests, "test")))
 	}
@@ -56,6 +63,24 @@ func Review(v ReviewView, s Style) []string {
 		r.add("said", r.excerpt(d.Log, mostLog, true))
 	}
 	return r.lines
+}
+
+// Landed is a table of work that the target got.
+func Landed(list []review.Landed, now time.Time, s Style) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	t := Table{Columns: []Column{
+		{Title: "RUN"}, s.whenColumn(), {Title: "CATEGORY", Least: 6}, {Title: "TASK", Least: 6}, {Title: "GRADE", Right: true},
+		{Title: "COMMIT"}, {Title: "LANDED AS"}, {Title: "BY", Least: 4}, {Title: "FATE"},
+	}}
+	for _, l := range list {
+		t.Rows = append(t.Rows, []Cell{
+			Text(string(l.ID)), s.when(l.At, now), Text(string(l.Category)), Text(Dash(string(l.Task))), Text(gradeText(l.Final())),
+			Text(Dash(commitsText([]string{l.Commit}))), Text(Dash(commitsText([]string{l.As}))), Text(Dash(l.By)), Text(string(l.Kind)),
+		})
+	}
+	return t.Lines(s)
 }
 
 // checkText is how the check of the work went.

@@ -461,6 +461,7 @@ type RunQuery struct {
 	Host     string // the identity of the machine
 	Fire     fleet.FireID
 	Ended    bool // only those that have
+	Landed   bool // only those of which the target has the work, the latest to get in first
 	Limit    int
 }
 

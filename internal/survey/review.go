@@ -2,6 +2,7 @@ package survey
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -77,6 +78,40 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	}
 	review.Resolve(items)
 	return t, items, f.noteContinued(ctx, items)
+}
+
+// Landed is work that the target has, the latest to get in first.
+func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
+	if f.Store == nil {
+		return nil, nil
+	}
+	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	decisions, err := f.Store.Reviews(ctx, plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })...)
+	for _, r := range runs {
+		if l, is := review.LandedOf(r, decisions[r.ID]); is {
+			list = append(list, l)
+		}
+	}
+	return list, err
+}
+
+// LandedItem is the work of one run, if the target has it and its branch may be gone.
+func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
+	if f.Store == nil {
+		return i, false, nil
+	}
+	r, err := f.Store.Run(ctx, run)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return i, false, nil
+	} else if err != nil {
+		return i, false, err
+	}
+	decisions, err := f.Store.Reviews(ctx, run)
+	l, is := review.LandedOf(r, decisions[run])
+	return l.Item(decisions[run]), is, err
 }
 
 // waitsSince is since when work waits: the date of its last commit, which a session sets as it

@@ -77,14 +77,41 @@ type ReviewDiff struct {
 	Run    fleet.RunID `json:"run"`
 	Branch string      `json:"branch"`
 	Target string      `json:"target"`
-	Tip    string      `json:"tip"`  // of the branch
-	Diff   string      `json:"diff"` // as git prints it, with all control characters
-	Cut    bool        `json:"cut"`  // the diff goes on
+	Tip    string      `json:"tip"`       // of the branch
+	Landed *string     `json:"landed_as"` // the target's commit; null: the work is not there
+	Diff   string      `json:"diff"`      // as git prints it, with all control characters
+	Cut    bool        `json:"cut"`       // the diff goes on
 }
 
 // NewReviewDiff is the change of one session as JSON.
 func NewReviewDiff(t review.Target, i review.Item, diff string, cut bool) ReviewDiff {
-	return ReviewDiff{Schema: "stint/review-diff@1", Run: i.Run, Branch: i.Name, Target: t.Name, Tip: i.Tip, Diff: diff, Cut: cut}
+	return ReviewDiff{Schema: "stint/review-diff@1", Run: i.Run, Branch: i.Name, Target: t.Name, Tip: i.Tip, Landed: some(i.LandedAs()), Diff: diff, Cut: cut}
+}
+
+// LandedList is stint/landed@1.
+type LandedList struct {
+	Schema string   `json:"schema"`
+	Landed []Landed `json:"landed"` // the latest first
+}
+
+// Landed is work of one run that the target got.
+type Landed struct {
+	Run      fleet.RunID    `json:"run"`
+	Category fleet.Category `json:"category"`
+	Task     *fleet.TaskID  `json:"task"`
+	Grade    *float64       `json:"final_grade"`
+	Fate     fleet.FateKind `json:"fate"`      // merged, changed, unreviewed or reverted
+	Commit   string         `json:"commit"`    // the run's last
+	As       *string        `json:"landed_as"` // the target's commit; null: nobody knows
+	By       string         `json:"by"`        // who decided: a user's name, forge or git
+	At       string         `json:"at"`
+}
+
+// NewLanded is landed work as JSON.
+func NewLanded(list []review.Landed) LandedList {
+	return LandedList{"stint/landed@1", each(list, func(l review.Landed) Landed {
+		return Landed{l.ID, l.Category, some(l.Task), l.Final(), l.Kind, l.Commit, some(l.As), l.By, plain.Stamp(l.At)}
+	})}
 }
 
 // ReviewDecision is what a person or a landing decided of an item.
@@ -92,6 +119,7 @@ type ReviewDecision struct {
 	Decision fleet.ReviewDecision `json:"decision"` // published, rejected, superseded or landed
 	Reason   string               `json:"reason"`
 	URL      *string              `json:"url"`
+	By       string               `json:"by"` // a user's name
 	At       string               `json:"at"`
 }
 
@@ -119,7 +147,7 @@ func newReviewItem(i review.Item) ReviewItem {
 		Collides: listed(i.Collides), Unblocks: i.Unblocks, USD: i.Session.Usage.USD, Leftovers: some(i.Leftovers),
 	}
 	if d, ok := i.Decided(); ok {
-		w.Decision = &ReviewDecision{Decision: d.Decision, Reason: d.Reason, URL: some(d.URL), At: plain.Stamp(d.DecidedAt)}
+		w.Decision = &ReviewDecision{Decision: d.Decision, Reason: d.Reason, URL: some(d.URL), By: d.By, At: plain.Stamp(d.DecidedAt)}
 	}
 	if green, ok := i.Checked(); ok {
 		w.Check = &ReviewCheck{OK: green, Reason: i.Decision.Check.Reason, At: plain.Stamp(i.Decision.Check.At)}

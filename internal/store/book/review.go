@@ -56,7 +56,9 @@ func (p Tx) SaveReview(r fleet.Review) {
 	p.Ahead(p.Places.Like(table.Place{Run: r.Run}))
 	row, _ := p.Reviews.Get(fleet.Review{Run: r.Run})
 	if r.Decision != "" {
-		row.Tip, row.Decision, row.Reason, row.URL, row.DecidedAt = r.Tip, r.Decision, r.Reason, r.URL, p.Now()
+		check := row.Check
+		row = r
+		row.Check, row.DecidedAt = check, p.Now()
 	}
 	if r.Check.Tip != "" {
 		row.Check = r.Check

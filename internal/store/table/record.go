@@ -56,6 +56,7 @@ func Reviews() Table[fleet.Review] {
 	return Table[fleet.Review]{"reviews", 1, func(r *fleet.Review) []Column {
 		return columns(
 			"run", &r.Run, "tip", &r.Tip, "decision", &r.Decision, "reason", &r.Reason, "url", &r.URL,
+			"decided_by", &r.By, "landed_as", &r.Commit, "landed_on", &r.Base,
 			"decided_at", When(&r.DecidedAt), "checked_tip", &r.Check.Tip, "check_ok", Flag{&r.Check.OK},
 			"check_reason", &r.Check.Reason, "checked_at", When(&r.Check.At),
 		)

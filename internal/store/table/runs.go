@@ -103,8 +103,16 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	w.add(q.Host != "", "host = ?", q.Host)
 	w.add(q.Fire != 0, "fire = ?", q.Fire)
 	w.add(q.Ended, "ended_at is not null")
-	return w.latest("id desc", q.Limit)
+	order := "id desc"
+	if w.add(q.Landed, "(id in (select run from fates where kind in ('merged', 'changed', 'unreviewed')) or id in (select run from reviews where decision = 'landed'))"); q.Landed {
+		order = landing + " desc, " + order
+	}
+	return w.latest(order, q.Limit)
 }
+
+// landing is when the work of a run got into the target.
+const landing = `coalesce((select decided_at from reviews where run = runs.id and decision = 'landed'),
+(select max(at) from fates where run = runs.id and kind in ('merged', 'changed', 'unreviewed')))`
 
 // LessonUses reads the lessons that matched a run, by id.
 func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error) {

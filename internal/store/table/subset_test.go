@@ -74,6 +74,7 @@ func TestCommonSQL(t *testing.T) {
 				IDs: []fleet.RunID{"0r1", "0r2"}, Before: "0r3", Category: "c", Task: "t", Outcome: fleet.Failed, Agent: "a", Host: "h", Fire: 1, Ended: true, Limit: 1,
 			})
 			_, _ = r.LastRuns(ctx, store.RunQuery{Limit: 1})
+			_, _ = r.LastRuns(ctx, store.RunQuery{Category: "c", Landed: true, Limit: 1})
 		},
 		"Hosts":      func() { _, _, _ = r.Hosts(ctx) },
 		"Ledger":     func() { _, _ = r.Ledger(ctx) },

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
 
@@ -50,7 +51,7 @@ func (contract) Reviews(t *testing.T, b bundle) {
 	saved(fleet.Review{Run: "0r1", Check: fleet.ReviewCheck{Tip: "b", OK: true}})
 	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished})
 	saved(fleet.Review{Run: "0r2", Tip: "c", Decision: fleet.DecisionPublished, URL: "https://forge.example/7"})
-	saved(fleet.Review{Run: "0r1", Tip: "d", Decision: fleet.DecisionLanded, Check: fleet.ReviewCheck{Tip: "d", OK: true}})
+	saved(fleet.Review{Run: "0r1", Tip: "d", Decision: fleet.DecisionLanded, By: "ann", Commit: "e", Base: "f", Check: fleet.ReviewCheck{Tip: "d", OK: true}})
 
 	some := must.Get(b.Reviews(t.Context(), "0r2", "0none"))(t)
 	same(t, "of two runs", some, map[fleet.RunID]fleet.Review{"0r2": all["0r2"]})
@@ -77,4 +78,36 @@ func (contract) Notices(t *testing.T, b bundle) {
 	must.Do(t, b.ForgetNotice(t.Context(), news))
 	due(news, true)
 	due(news, false)
+}
+
+// Landed lists what the target got by a person's landing, which counts more, or by what git shows, the latest first.
+func (contract) Landed(t *testing.T, b bundle) {
+	for _, id := range []fleet.RunID{"0r1", "0r2", "0r3", "0r4", "0r5"} {
+		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
+	}
+	fate := func(run fleet.RunID, kind fleet.FateKind) {
+		t.Helper()
+		b.clock.Advance(time.Minute)
+		must.Get(b.AddFates(t.Context(), []fleet.Fate{{Run: run, At: b.clock.Now(), Kind: kind, Witness: "c"}}))(t)
+	}
+	decide := func(run fleet.RunID, d fleet.ReviewDecision) {
+		t.Helper()
+		b.clock.Advance(time.Minute)
+		must.Do(t, b.SaveReview(t.Context(), fleet.Review{Run: run, Tip: "c", Decision: d}))
+	}
+	decide("0r3", fleet.DecisionLanded)
+	fate("0r4", fleet.FateMerged)
+	fate("0r1", fleet.FateChanged)
+	fate("0r3", fleet.FateMerged)
+	decide("0r2", fleet.DecisionLanded)
+	fate("0r4", fleet.FateReverted)
+	decide("0r5", fleet.DecisionRejected)
+	fate("0r5", fleet.FateRejected)
+	for limit, want := range map[int][]fleet.RunID{9: {"0r2", "0r1", "0r4", "0r3"}, 2: {"0r2", "0r1"}} {
+		var got []fleet.RunID
+		for _, r := range must.Get(b.LastRuns(t.Context(), store.RunQuery{Landed: true, Limit: limit}))(t) {
+			got = append(got, r.ID)
+		}
+		same(t, "landed", got, want)
+	}
 }

@@ -376,6 +376,9 @@ create table reviews (
   decision     text not null check (decision in ('', 'published', 'rejected', 'superseded', 'landed')),
   reason       text not null,
   url          text not null,                  -- of the request, for published work
+  decided_by   text not null,                  -- a user's name
+  landed_as    text not null,                  -- the target's commit, for landed work
+  landed_on    text not null,                  -- and its commit before; empty: nobody knows
   decided_at   integer,
   checked_tip  text not null,                  -- of the branch, when it was last tried on the target; empty: never
   check_ok     integer not null default 0 check (check_ok in (0, 1)),

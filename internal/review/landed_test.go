@@ -1,0 +1,42 @@
+package review_test
+
+import (
+	"testing"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/review"
+	"stint/internal/testkit/must"
+)
+
+// TestLandedOf has each that can decide: a person's landing counts more than what git shows of it.
+func TestLandedOf(t *testing.T) {
+	t.Parallel()
+	at := time.Unix(1_700_000_000, 0)
+	fate := func(kind fleet.FateKind, witness string) fleet.Fate {
+		return fleet.Fate{Kind: kind, Witness: witness, At: at}
+	}
+	landed := fleet.Review{Tip: "t", Decision: fleet.DecisionLanded, By: "ann", Commit: "l", DecidedAt: at.Add(time.Hour)}
+	for name, test := range map[string]struct {
+		fates []fleet.Fate
+		d     fleet.Review
+		want  string // empty: it did not land
+	}{
+		"nothing":           {},
+		"rejected":          {[]fleet.Fate{fate(fleet.FateRejected, "ann")}, fleet.Review{Decision: fleet.DecisionRejected}, ""},
+		"git":               {[]fleet.Fate{fate(fleet.FateMerged, "m")}, fleet.Review{}, "merged c as m by git"},
+		"with changes":      {[]fleet.Fate{fate(fleet.FateChanged, "m")}, fleet.Review{}, "changed c as m by git"},
+		"past review":       {[]fleet.Fate{fate(fleet.FateUnreviewed, "m")}, fleet.Review{}, "unreviewed c as m by git"},
+		"a forge":           {[]fleet.Fate{fate(fleet.FateMerged, review.ByForge)}, fleet.Review{}, "merged c as  by forge"},
+		"a person":          {nil, landed, "merged c as l by ann"},
+		"a person, and git": {[]fleet.Fate{fate(fleet.FateMerged, "m")}, landed, "merged c as l by ann"},
+		"reverted":          {[]fleet.Fate{fate(fleet.FateMerged, "m"), fate(fleet.FateReverted, "r")}, landed, "reverted c as l by ann"},
+	} {
+		l, is := review.LandedOf(fleet.Run{Commits: []string{"b", "c"}, Fates: test.fates}, test.d)
+		got := ""
+		if is {
+			got = string(l.Kind) + " " + l.Commit + " as " + l.As + " by " + l.By
+		}
+		must.Equal(t, name, got, test.want)
+	}
+}
