@@ -37,8 +37,6 @@ state = %q
 [agent.fake]
 trust = true
 command = [%q, 'result={"grade": 0.5, "task_state": "done"}', %s]
-[lessons]
-withhold = 0.5
 [selector]
 half_life = 0
 slow_half_life = 0

@@ -17,7 +17,7 @@ import (
 func landStops() []string {
 	return []string{
 		"Trunk.Landings", "Trunk.Stack", "Graders.Check", "Store.SaveReview checked", "Trunk.Advance", "Store.SaveReview landed",
-		"Store.Take", "Sources.SetState", "Store.LeaveTask", "Store.Release", "Trunk.Drop", "Trunk.Unstack",
+		"Store.Take", "Sources.SetState", "Store.LeaveTask", "Store.Release", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget",
 	}
 }
 
@@ -35,6 +35,7 @@ workspace = "clone"
 [review]
 check = ["grep", "-qx", "new", "base"]
 publish = ["./request", "{branch}"]
+push = true
 `
 
 // crashForge opens a request for a branch once, as "gh pr create" does, and else prints the address of the
@@ -112,6 +113,9 @@ func TestCrashLand(t *testing.T) {
 				f.exits(0, "reap")
 				if got := f.git("log", "--format=%s", before+"..main", "--", "base"); got != "work" {
 					t.Errorf("main has %q", got)
+				}
+				if got := f.git("--git-dir", "remote.git", "rev-parse", "main"); got != f.git("rev-parse", "main") {
+					t.Errorf("the remote has %s", got)
 				}
 				if got := f.git("status", "--porcelain", "--untracked-files=no") + f.git("stash", "list"); got != "M tasks/fix.md" {
 					t.Errorf("changes: %q", got)

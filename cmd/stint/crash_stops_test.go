@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -18,11 +19,12 @@ import (
 
 // The variables that crashstint reads.
 const (
-	crashStop  = "STINT_CRASH_STOP"  // where it kills itself, as "before Store.AddRun"
-	crashLater = "STINT_CRASH_LATER" // how much later it is
-	crashClock = "STINT_CRASH_CLOCK" // how far the machine's clock is off
-	crashRival = "STINT_CRASH_RIVAL" // set: this holder takes a run's claim right before it
-	crashGate  = "STINT_CRASH_GATE"  // set: it waits until descriptor 3 ends
+	crashStop   = "STINT_CRASH_STOP"     // where it kills itself, as "before Store.AddRun"
+	crashLater  = "STINT_CRASH_LATER"    // how much later it is
+	crashClock  = "STINT_CRASH_CLOCK"    // how far the machine's clock is off
+	crashRival  = "STINT_CRASH_RIVAL"    // set: this holder takes a run's claim right before it
+	crashChance = "STINT_CRASH_WITHHOLD" // how often sessions do without a lesson
+	crashGate   = "STINT_CRASH_GATE"     // set: it waits until descriptor 3 ends
 )
 
 // crashstint is stint, except for the faults that its environment asks for.
@@ -38,10 +40,16 @@ func crashstint() {
 	off, _ := time.ParseDuration(os.Getenv(crashClock))
 	s.Now = func() time.Time { return time.Now().Add(later + off) }
 	s.Elapsed = func() time.Duration { return machine.Elapsed() + later }
+	withhold, err := strconv.ParseFloat(os.Getenv(crashChance), 64)
 	s.Tamper = func(e *engine.Engine) {
+		if err == nil {
+			e.Withhold = withhold
+		}
 		stop := stop(os.Getenv(crashStop))
-		writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
-		e.Store = crashStore{writes, stop, fleet.Holder(os.Getenv(crashRival))}
+		if e.Store != nil { // something has run
+			writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
+			e.Store = crashStore{writes, stop, fleet.Holder(os.Getenv(crashRival))}
+		}
 		e.Sources = crashSources{e.Sources, stop}
 		e.Lanes = crashLanes{e.Lanes, stop}
 		e.Stopper = crashStopper{e.Stopper, stop}
@@ -206,6 +214,10 @@ func (c crashTrunk) Unstack(ctx context.Context) error {
 
 func (c crashTrunk) Push(ctx context.Context, l fleet.Landing, before string) (string, error) {
 	return answer(c.stop, "Trunk.Push", func() (string, error) { return c.Trunk.Push(ctx, l, before) })
+}
+
+func (c crashTrunk) PushTarget(ctx context.Context) (string, error) {
+	return answer(c.stop, "Trunk.PushTarget", func() (string, error) { return c.Trunk.PushTarget(ctx) })
 }
 
 type crashGraders struct {

@@ -82,7 +82,7 @@ func notStops() map[string][]string {
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask", "Store.SeeTasks"},
-		"see TestCrashLand":                 {"Sources.SetState", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack"},
+		"see TestCrashLand":                 {"Sources.SetState", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashForget":               {"Store.MoveEdge", "Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},

@@ -34,8 +34,6 @@ state = %[2]q
 workers = 4
 slots = 7
 min_memory = "0"
-[lessons]
-withhold = 0.5
 [selector]
 half_life = 0
 slow_half_life = 0

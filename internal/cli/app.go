@@ -85,6 +85,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Now:      a.Now,
 			Random:   a.Random,
 			Getenv:   a.Getenv,
+			Withhold: survey.Withhold,
 		},
 		Sources:   sources,
 		Ranker:    newAsker(c, c.Selector.Command, maxPayload),

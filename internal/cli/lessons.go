@@ -22,7 +22,7 @@ func newLessons(a *app) *cobra.Command {
 		Long: `List the lessons: Markdown files in the lessons folder that go into the prompts of the
 sessions they match ("stint help tasks").
 
-A matching lesson is left out of one session in five at random (lessons.withhold). EFFECT is
+A matching lesson is left out of one session in five at random. EFFECT is
 the difference in grades, shrunk towards zero when there is little data, and 95% its interval:
 while that holds zero, nothing is known. SHOWS-0.05 and SHOWS-0.10 are how many more graded
 sessions show an effect of that size in half of the cases. WITH and WITHOUT count graded
@@ -66,7 +66,7 @@ func lessonRow(l survey.LessonEffect) []string {
 	row := []string{name, effect, interval}
 	for _, n := range l.Missing {
 		switch {
-		case !l.Active || n < 0:
+		case !l.Active:
 			row = append(row, "-")
 		case n == 0:
 			row = append(row, "now")

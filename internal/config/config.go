@@ -114,11 +114,9 @@ type TaskSource struct {
 // KeepState leaves tasks in their state.
 const KeepState = "keep"
 
-// Lessons says where the lessons are and how their effect is found out.
+// Lessons says where the lessons are.
 type Lessons struct {
 	Dir string `toml:"dir" form:"path" default:"'lessons'"` // where workspaces of this kind have them already; it need not exist
-	// The probability that a session does without a lesson that matches: enough to compare with.
-	Withhold float64 `toml:"withhold" default:"0.2" below:"1"`
 }
 
 // Selector says who ranks, and by which constants.
@@ -152,11 +150,10 @@ type Review struct {
 	CheckTimeout time.Duration `toml:"check_timeout" default:"'30m'"` // a slow suite; a person waits for it
 	// Opens a request for a branch that was pushed; empty: nothing does.
 	Publish []string `toml:"publish" form:"command"`
+	Push    bool     `toml:"push"`                   // the target, forward only, after landings and sessions of shared workspaces
 	Outcome []string `toml:"outcome" form:"command"` // says what became of the work of runs; empty: git alone does
 	// Says what was said of published items; empty: nobody is asked.
-	Feedback []string `toml:"feedback" form:"command"`
-	// Of what is said that sessions answer; more is a sign of a misunderstanding.
-	MaxRounds int      `toml:"max_rounds" default:"3"`
+	Feedback  []string `toml:"feedback" form:"command"`
 	Serialize []string `toml:"serialize" form:"glob"` // patterns of files that one task at a time may change
 }
 
@@ -189,10 +186,6 @@ type Budget struct {
 	Runs   int     `toml:"runs"`
 	Tokens int64   `toml:"tokens"`
 	USD    float64 `toml:"usd" max:"1e9"`
-	// The most that one session is believed to use: a higher bill is recorded as it is, and
-	// counts as this much in what is reserved for the next.
-	SessionTokens int64   `toml:"session_tokens"`
-	SessionUSD    float64 `toml:"session_usd" max:"1e9"`
 }
 
 // Agent is a named command that does the work. Its defaults are those of its preset.

@@ -75,13 +75,13 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 3, Slots: 6}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review"},
-		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons"), Withhold: 0.2},
+		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons")},
 		Selector: config.Selector{Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
@@ -172,7 +172,6 @@ LoadCredential = ["a", "b"]
 
 [lessons]
 dir = "notes"
-withhold = 0
 
 [budget]
 runs = 100
@@ -197,7 +196,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Pools:     map[string]config.Pool{"autonomous": {Workers: 2, Slots: 2}},
 		Notice:    noNotice(),
 		Review: config.Review{
-			Limit: 50, MaxAge: 14 * 24 * time.Hour, MaxRounds: 3,
+			Limit: 50, MaxAge: 14 * 24 * time.Hour,
 			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
 		},
 		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
@@ -479,8 +478,6 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
 		{"share below zero", least + "share = -1", "6:1: category.code.share: want a number from 0 to 1, not -1", "write share = 0.0"},
-		{"every lesson withheld", least + "[lessons]\nwithhold = 1", "7:1: lessons.withhold: want a number from 0 to below 1, not 1", "write withhold = 0.2"},
-		{"lesson withheld below zero", least + "[lessons]\nwithhold = -0.1", "7:1: lessons.withhold: want a number from 0 to below 1, not -0.1", "write withhold = 0.2"},
 		{"share no number", least + "share = nan", "6:1: category.code.share: want a number from 0 to 1, not nan", "write share = 0.5"},
 		{"fleet's name", "fleet = \"a-b\"\n" + after("fleet"), `1:1: fleet: fleet name "a-b": want 1 to 32 of a-z, 0-9 and _`, `write fleet = "bob"`},
 		{
@@ -694,15 +691,20 @@ func TestKeysOfBefore(t *testing.T) {
 		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
 		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.most_sessions": constant,
-		"fanout.max_memory_pressure": constant,
-		"fanout.max_pivots":          "remove it: a worker tries two other categories",
-		"fanout.max_load":            "remove it, and bound slots",
-		"review.away_limit":          "remove it: it is twice the limit",
-		"worktrees":                  `write uncommitted = "7d" under [keep]`,
-		"keep.worktrees":             `write uncommitted = "7d"`,
-		"runs":                       `write files = "30d" under [keep]`,
-		"record":                     `write record = "400d" under [keep]`,
-		"category.docs.parallel":     `remove it, and list the categories that fires start: allow = ["code"] under [fanout]`,
+		"fanout.max_memory_pressure":          constant,
+		"lessons.withhold":                    "remove it: chance withholds one in five",
+		"review.max_rounds":                   "remove it: sessions answer three times, then a person does",
+		"budget.session_usd":                  "remove it: a bill above five times the median counts as that",
+		"agent.sh.budget.session_usd":         "remove it: a bill above five times the median counts as that",
+		"category.docs.budget.session_tokens": "remove it: a bill above five times the median counts as that",
+		"fanout.max_pivots":                   "remove it: a worker tries two other categories",
+		"fanout.max_load":                     "remove it, and bound slots",
+		"review.away_limit":                   "remove it: it is twice the limit",
+		"worktrees":                           `write uncommitted = "7d" under [keep]`,
+		"keep.worktrees":                      `write uncommitted = "7d"`,
+		"runs":                                `write files = "30d" under [keep]`,
+		"record":                              `write record = "400d" under [keep]`,
+		"category.docs.parallel":              `remove it, and list the categories that fires start: allow = ["code"] under [fanout]`,
 	} {
 		_, err := config.Parse("/work/stint.toml", []byte(key+" = 1\n"+least), config.Options{})
 		if err == nil || !strings.Contains(err.Error(), key+": unknown key ("+want+")") && !strings.HasSuffix(fleet.Hint(err), want) {

@@ -136,7 +136,5 @@ func (c *Config) Budgets(category fleet.Category, agent string) []fleet.Budget {
 }
 
 func (b Budget) of(scope fleet.Scope) fleet.Budget {
-	return fleet.Budget{
-		Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD, SessionTokens: b.SessionTokens, SessionUSD: b.SessionUSD,
-	}
+	return fleet.Budget{Scope: scope, Runs: b.Runs, Tokens: b.Tokens, USD: b.USD}
 }

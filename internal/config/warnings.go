@@ -16,9 +16,6 @@ func (c *Config) Warnings() []Problem {
 	w := warnings{c.file.Unread()}
 	c.warnFanout(w)
 	c.warnPools(w)
-	if c.Lessons.Withhold == 0 {
-		w.add("no lesson is ever withheld, so their effect cannot be measured", "lessons.withhold")
-	}
 	c.warnNotice(w)
 	c.warnSecrets(w)
 	c.warnBoxes(w)

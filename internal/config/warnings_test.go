@@ -17,9 +17,9 @@ func TestWarnings(t *testing.T) {
 		want       []config.Problem
 	}{
 		{"none", least, nil},
-		{"in the file's order", least + "[lessons]\nwithhold = 0\n[fanout]\nallow = []\n", []config.Problem{
-			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
-			{Pos: ":9:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
+		{"in the file's order", least + "[fanout]\nallow = []\n[category.docs]\nself_directed = true\n", []config.Problem{
+			{Pos: ":7:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
+			{Pos: ":9:1", Text: "category.docs.self_directed: without a prompt its sessions have nothing to go by"},
 		}},
 		{"neither a box nor a sandbox", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "danger-full-access"]`+"\nbox = \"open\"", 1), []config.Problem{
 			{Pos: ":5:1", Text: "agent.claude.box: nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it"},
@@ -35,9 +35,6 @@ func TestWarnings(t *testing.T) {
 		}},
 		{"nothing allowed", least + "[fanout]\nallow = []\n", []config.Problem{
 			{Pos: ":7:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
-		}},
-		{"no lesson withheld", least + "[lessons]\nwithhold = 0\n", []config.Problem{
-			{Pos: ":7:1", Text: "lessons.withhold: no lesson is ever withheld, so their effect cannot be measured"},
 		}},
 		{"shares above 1", least + "share = 0.7\n[category.docs]\nshare = 0.6\n", []config.Problem{
 			{Pos: ":8:1", Text: "category.docs.share: the shares that are given sum to 1.3, which is more than 1"},

@@ -40,6 +40,11 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 		}
 	}
 	w.leavePlace(ctx)
+	if !w.Config.Categories[w.run.Category].OwnClone && len(w.run.Commits) > 0 {
+		w.pushTarget(ctx)
+	}
+	ctx, cancel = closing(ctx) // that may have taken its time
+	defer cancel()
 	w.notifyEnd(ctx)
 	// If we die before it, the lane is still this run's on record: the next reaping trims.
 	w.trim(ctx, w.run.ID)

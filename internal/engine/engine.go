@@ -178,5 +178,8 @@ func workerTime(c config.Category) time.Duration {
 	if c.OwnClone || c.Sync {
 		d += enterTime
 	}
+	if !c.OwnClone {
+		d += pushTime
+	}
 	return d
 }

@@ -135,8 +135,8 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) (err error) {
 		return err
 	}
 	state, reason, said := fleet.StateActive, "", firstLine(f.Said)
-	if !f.Waits(e.Config.Review.MaxRounds) {
-		state, reason = fleet.StateWaiting, fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(e.Config.Review.MaxRounds, "round"), f.Run, said)
+	if !f.Waits() {
+		state, reason = fleet.StateWaiting, fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(fleet.MostRounds, "round"), f.Run, said)
 		e.notify(ctx, fleet.Notice{Event: fleet.EventWaiting, Category: t.Category, Task: f.Task, Run: f.Run, Reason: reason, At: f.At})
 	}
 	if t.State == state {
@@ -183,7 +183,7 @@ func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Categor
 	full := maps.Clone(v.Full)
 	for _, f := range said {
 		at := slices.IndexFunc(v.Tasks, func(t fleet.Task) bool { return t.ID == f.Task })
-		if f.Waits(e.Config.Review.MaxRounds) && at >= 0 && v.Tasks[at].State == fleet.StateActive {
+		if f.Waits() && at >= 0 && v.Tasks[at].State == fleet.StateActive {
 			delete(full, v.Tasks[at].Category)
 		}
 	}
@@ -195,7 +195,7 @@ func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Categor
 func (e *Engine) toAnswer(ctx context.Context, task fleet.TaskID) (latest fleet.Feedback, branch string, err error) {
 	all, err := e.Store.Feedback(ctx)
 	for _, run := range slices.Sorted(maps.Keys(all)) {
-		if f := all[run]; f.Task == task && f.Waits(e.Config.Review.MaxRounds) && !f.At.Before(latest.At) {
+		if f := all[run]; f.Task == task && f.Waits() && !f.At.Before(latest.At) {
 			latest = f
 		}
 	}

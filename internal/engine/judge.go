@@ -76,7 +76,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	for _, warning := range j.Warnings {
 		w.Log.WarnContext(ctx, "evidence not used", w.attrs(slog.String("reason", warning))...)
 	}
-	w.run.Usage, w.run.QuotaUntil = w.account(ctx, w.run, j.Usage), w.backAt(j)
+	w.run.Usage, w.run.QuotaUntil = w.used(ctx, w.run, j.Usage), w.backAt(j)
 	if err != nil && j.Verdict.Outcome == fleet.Noop {
 		return failed(fmt.Errorf("the session's work cannot be read: %w", err))
 	}

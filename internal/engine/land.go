@@ -35,6 +35,9 @@ type Trunk interface {
 	// Push brings the branch to the target's remote, and names that. It replaces there what was
 	// published before, and nothing else.
 	Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error)
+	// PushTarget brings the target to its remote, and names that; empty: it has nothing new. The branch there only moves
+	// forward.
+	PushTarget(ctx context.Context) (remote string, err error)
 }
 
 // reviewer holds a task's claim while a decision on the work of its session changes the task. A
@@ -76,7 +79,11 @@ func (e *Engine) Land(ctx context.Context, target review.Target, items []review.
 	}
 	tidy, cancel := closing(ctx)
 	defer cancel()
-	return list, errors.Join(failed, e.Trunk.Unstack(tidy))
+	failed = errors.Join(failed, e.Trunk.Unstack(tidy))
+	if len(list) == 0 || slices.ContainsFunc(list, func(l fleet.Landed) bool { return l.End == fleet.LandingLanded }) {
+		e.pushTarget(ctx)
+	}
+	return list, failed
 }
 
 // land brings one item in. An error says that others need not be tried.

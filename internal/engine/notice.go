@@ -80,13 +80,6 @@ func (w *worker) notifyEnd(ctx context.Context) {
 	for _, r := range changes {
 		w.notify(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
 	}
-	for _, b := range w.Config.Budgets(run.Category, run.Agent) {
-		if reason := b.Above(run.Usage); reason != "" {
-			w.notify(ctx, fleet.Notice{
-				Event: fleet.EventBudget, Category: run.Category, Run: run.ID, Agent: run.Agent, Scope: b.Scope, Reason: reason, At: run.EndedAt,
-			})
-		}
-	}
 	for _, q := range fleet.WaitingTasks(s.Tasks) {
 		if q.Task == run.Task {
 			w.notify(ctx, fleet.Notice{

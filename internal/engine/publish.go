@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -63,6 +65,29 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 	}
 	r.Tip = i.Tip
 	return r, remote, e.Store.SaveReview(ctx, r)
+}
+
+// pushTime is what a push of the target may take: a few commits over a slow line.
+const pushTime = 2 * time.Minute
+
+// pushTarget pushes the target, if the operator wants that. A refusal is a notice, and what is in the target stays there.
+//
+// If we die before it, or in it, the next landing or session pushes all of it.
+func (e *Engine) pushTarget(ctx context.Context) {
+	if !e.Config.Review.Push {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	pushing, cancel := context.WithTimeout(ctx, pushTime)
+	defer cancel()
+	remote, err := e.Trunk.PushTarget(pushing)
+	switch {
+	case err != nil:
+		e.Log.WarnContext(ctx, "target not pushed", slog.Any("err", err))
+		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: err.Error(), At: e.Now()})
+	case remote != "":
+		e.Log.InfoContext(ctx, "target pushed", slog.String("reason", "to "+remote))
+	}
 }
 
 // request is the command that opens a request, and what it gets to read. The words of the session

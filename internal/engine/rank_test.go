@@ -162,7 +162,8 @@ func TestPauses(t *testing.T) {
 // is on record must be what stood in the prompts.
 func TestLessonsOnRecord(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, "[lessons]\nwithhold = 0.5\n[category.code]\n")
+	b := newBench(t, "[category.code]\n")
+	b.Withhold = 0.5
 	b.addTask("fix", "code", fleet.StateActive)
 	lessons := b.Config.Lessons.Dir
 	must.Do(t, os.Mkdir(lessons, 0o755))

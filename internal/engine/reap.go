@@ -160,7 +160,7 @@ func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died t
 		reason, r.EndedAt = ReasonDelivered, e.Now()
 	}
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
-		used = e.account(ctx, r, used)
+		used = e.used(ctx, r, used)
 	}
 	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
 	if err != nil || !left && !delivered {

@@ -22,18 +22,6 @@ const (
 	mostHelpers = 1000
 )
 
-// account is what a run's session used. A bill that is higher than one can be by the
-// configuration is pointed out, and recorded as it is.
-func (e *Engine) account(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
-	r.Usage = e.used(ctx, r, said)
-	for _, b := range e.Config.Budgets(r.Category, r.Agent) {
-		if reason := b.Above(r.Usage); reason != "" {
-			e.Log.WarnContext(ctx, "bill not believed", slog.String("run_id", string(r.ID)), slog.String("reason", reason))
-		}
-	}
-	return r.Usage
-}
-
 // used is what a run's session used. Its output comes first or, where that says nothing, its
 // result file, which is said. Where both are silent, as after a kill or with an agent that
 // reports no cost, the agent's own files give the tokens, and the configured prices the cost.

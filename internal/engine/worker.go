@@ -353,8 +353,8 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.lookAtWork(ctx, spec)                     // it is logged; the session's commits are not lost with its claim
-		w.run.Usage = w.account(ctx, w.run, fleet.Usage{}) // it was paid for all the same
+		_, _ = w.lookAtWork(ctx, spec)                  // it is logged; the session's commits are not lost with its claim
+		w.run.Usage = w.used(ctx, w.run, fleet.Usage{}) // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.

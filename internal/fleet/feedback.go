@@ -13,5 +13,8 @@ type Feedback struct {
 	At     time.Time
 }
 
-// Waits reports whether a session is to answer it, of at most so many rounds; else a person is.
-func (f Feedback) Waits(most int) bool { return f.Said != "" && f.Rounds <= most }
+// MostRounds is how often sessions answer: more is a sign of a misunderstanding.
+const MostRounds = 3
+
+// Waits reports whether a session is to answer it; else a person is.
+func (f Feedback) Waits() bool { return f.Said != "" && f.Rounds <= MostRounds }

@@ -25,21 +25,6 @@ type Budget struct {
 	Runs   int
 	Tokens int64
 	USD    float64
-	// The most that one session is believed to use, when the next one's share is reserved.
-	SessionTokens int64
-	SessionUSD    float64
-}
-
-// Above says that a session was billed for more than one is believed to use, or "". Its bill
-// is recorded as it was reported.
-func (b Budget) Above(u Usage) string {
-	switch {
-	case b.SessionTokens > 0 && u.Tokens != nil && *u.Tokens > b.SessionTokens:
-		return fmt.Sprintf("a session was billed for %d tokens, above the %d of session_tokens in the budget of %s", *u.Tokens, b.SessionTokens, b.Scope)
-	case b.SessionUSD > 0 && u.USD != nil && *u.USD > b.SessionUSD:
-		return fmt.Sprintf("a session was billed for %.2f USD, above the %.2f of session_usd in the budget of %s", *u.USD, b.SessionUSD, b.Scope)
-	}
-	return ""
 }
 
 // Gone says which bound one more session would break that uses so much, or "". The first
@@ -151,8 +136,7 @@ const (
 )
 
 // Expected is what a session of the agent is expected to use, under the budgets that hold for
-// it: this much is reserved for it. Without a bill it is the most that a session may use by
-// the configuration, else [FirstTokens] and [FirstUSD].
+// it: this much is reserved for it. Without a bill it is [FirstTokens] and [FirstUSD].
 func (a AgentState) Expected(budgets []Budget) (tokens int64, usd float64) {
 	t, u := a.bounds(budgets)
 	return int64(t.mean()), u.mean()
@@ -172,13 +156,8 @@ func (a AgentState) Doubtful(budgets []Budget) (list []Bill) {
 func (a AgentState) bounds(budgets []Budget) (tokens, usd bounded) {
 	tokens, usd = bounded{first: FirstTokens}, bounded{first: FirstUSD}
 	for _, b := range budgets {
-		tokens.bind(float64(b.Tokens), float64(b.SessionTokens))
-		usd.bind(b.USD, b.SessionUSD)
-	}
-	for _, b := range []*bounded{&tokens, &usd} {
-		if b.most > 0 {
-			b.first = b.most
-		}
+		tokens.bind(float64(b.Tokens))
+		usd.bind(b.USD)
 	}
 	for _, bill := range a.Bills {
 		if bill.Tokens != nil {
@@ -196,17 +175,11 @@ type bounded struct {
 	bills []float64
 	first float64 // expected of an agent without a bill
 	day   float64 // the least that a budget has for a day; 0: none binds
-	most  float64 // that a session may use; 0: nobody says
 }
 
-func (b *bounded) bind(day, most float64) {
-	for _, bound := range []struct {
-		value float64
-		least *float64
-	}{{day, &b.day}, {most, &b.most}} {
-		if bound.value > 0 && (*bound.least == 0 || bound.value < *bound.least) {
-			*bound.least = bound.value
-		}
+func (b *bounded) bind(day float64) {
+	if day > 0 && (b.day == 0 || day < b.day) {
+		b.day = day
 	}
 }
 
@@ -222,8 +195,7 @@ func (b bounded) mean() float64 {
 	return sum / float64(len(b.bills))
 }
 
-// ceiling is what a bill counts as at most: what the configuration lets a session use, and
-// five times the median, so that one bill that is absurd keeps nobody from work. While there
+// ceiling is what a bill counts as at most: five times the median, so that one bill that is absurd keeps nobody from work. While there
 // are not three, the median is taken with what is expected of an agent without any.
 func (b bounded) ceiling() float64 {
 	const (
@@ -235,11 +207,7 @@ func (b bounded) ceiling() float64 {
 		usual = append(usual, b.first)
 	}
 	slices.Sort(usual)
-	most := outlier * usual[len(usual)/2]
-	if b.most > 0 {
-		most = min(most, b.most)
-	}
-	return most
+	return outlier * usual[len(usual)/2]
 }
 
 // FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a

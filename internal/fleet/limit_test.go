@@ -87,7 +87,7 @@ func TestExpected(t *testing.T) {
 		}
 		return list
 	}
-	hundred, fifty := fleet.Budget{USD: 100}, fleet.Budget{USD: 100, SessionUSD: 50}
+	hundred := fleet.Budget{USD: 100}
 	for name, tt := range map[string]struct {
 		bills  []fleet.Bill
 		budget fleet.Budget
@@ -96,8 +96,6 @@ func TestExpected(t *testing.T) {
 		"nothing known, nothing bound":         {nil, fleet.Budget{}, 0},
 		"nothing known":                        {nil, hundred, fleet.FirstUSD},
 		"nothing known, a small budget":        {nil, fleet.Budget{USD: 3}, 3},
-		"nothing known but the bound":          {nil, fifty, 50},
-		"a bound alone keeps nothing":          {nil, fleet.Budget{SessionUSD: 50}, 0},
 		"the first bill":                       {usd(0.2), hundred, 0.2},
 		"two bills":                            {usd(2, 4), hundred, 3},
 		"a first bill that is absurd":          {usd(1e6), hundred, 25},
@@ -106,7 +104,6 @@ func TestExpected(t *testing.T) {
 		"four of nine absurd":                  {usd(1e6, 1, 1e6, 1, 1e6, 1, 1e6, 1, 1), hundred, 25.0 / 9},
 		"more often than not: it costs that":   {usd(40, 40, 40, 1, 1), hundred, 24.4},
 		"what differs by less than five times": {usd(1, 2, 3, 4, 8), hundred, 3.6},
-		"above the bound of a session":         {usd(1e6), fifty, 50},
 		"work for nothing":                     {usd(0, 0, 0, 2), hundred, 0.5},
 	} {
 		if _, got := (fleet.AgentState{Bills: tt.bills}).Expected([]fleet.Budget{{}, tt.budget}); got != tt.want {
@@ -117,20 +114,5 @@ func TestExpected(t *testing.T) {
 	state := fleet.AgentState{Bills: []fleet.Bill{{Usage: fleet.Usage{Tokens: &tokens}}}}
 	if got, _ := state.Expected(nil); got != tokens {
 		t.Errorf("got %d tokens, want %d", got, tokens)
-	}
-}
-
-func TestAbove(t *testing.T) {
-	t.Parallel()
-	b := fleet.Budget{Scope: fleet.FleetScope, SessionTokens: 10, SessionUSD: 2}
-	many, few, dear, cheap := int64(11), int64(10), 2.5, 2.0
-	for want, u := range map[string]fleet.Usage{
-		"": {Tokens: &few, USD: &cheap},
-		"a session was billed for 11 tokens, above the 10 of session_tokens in the budget of fleet": {Tokens: &many},
-		"a session was billed for 2.50 USD, above the 2.00 of session_usd in the budget of fleet":   {USD: &dear},
-	} {
-		if got := b.Above(u); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
 	}
 }

@@ -17,8 +17,7 @@ const (
 	EventQuota Event = "quota"
 	// EventUnavailable is an agent whose service or login failed.
 	EventUnavailable Event = "unavailable"
-	// EventBudget is a budget that is used up, or a session that was billed for more than one is
-	// believed to use.
+	// EventBudget is a budget that is used up.
 	EventBudget Event = "budget"
 	// EventNoopStreak is a category whose sessions keep doing nothing.
 	EventNoopStreak Event = "noop_streak"
@@ -34,7 +33,7 @@ const (
 	EventHeld Event = "held"
 	// EventWentBack is a store that lost what it had acknowledged, or may have.
 	EventWentBack Event = "store_went_back"
-	// EventTargetStuck is a target of review that does not follow its upstream any more.
+	// EventTargetStuck is a target of review that does not follow its upstream any more, or that its remote does not take.
 	EventTargetStuck Event = "target_stuck"
 	// EventSourceFailed is a source of tasks that cannot be read.
 	EventSourceFailed Event = "source_failed"

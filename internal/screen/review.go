@@ -71,8 +71,15 @@ func Landed(list []review.Landed, now time.Time, s Style) []string {
 		return nil
 	}
 	t := Table{Columns: []Column{
-		{Title: "RUN"}, s.whenColumn(), {Title: "CATEGORY", Least: 6}, {Title: "TASK", Least: 6}, {Title: "GRADE", Right: true},
-		{Title: "COMMIT"}, {Title: "LANDED AS"}, {Title: "BY", Least: 4}, {Title: "FATE"},
+		{Title: "RUN"},
+		s.whenColumn(),
+		{Title: "CATEGORY", Least: 6},
+		{Title: "TASK", Least: 6},
+		{Title: "GRADE", Right: true},
+		{Title: "COMMIT"},
+		{Title: "LANDED AS"},
+		{Title: "BY", Least: 4},
+		{Title: "FATE"},
 	}}
 	for _, l := range list {
 		t.Rows = append(t.Rows, []Cell{

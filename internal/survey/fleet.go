@@ -88,11 +88,15 @@ type Fleet struct {
 	Now      func() time.Time
 	Random   func() uint64
 	Getenv   func(string) string
+	Withhold float64 // the probability that a session does without a lesson that matches it
 
 	warned        bool // of the tasks, in this process
 	warnedLessons bool
 	hosts         map[string]fleet.Host // by id, of the last look; nil: nobody looked
 }
+
+// Withhold is enough of the sessions to compare the others with.
+const Withhold = 0.2
 
 // Recorded reports whether there is a record: something has run, or is about to.
 func (f *Fleet) Recorded() bool { return f.Store != nil }

@@ -20,7 +20,7 @@ type LessonEffect struct {
 	With     bandit.Tried // its sessions, over all categories
 	Without  bandit.Tried // those from which it was withheld
 	Effect   bandit.Effect
-	Missing  [2]int                     // graded sessions until each of [EffectSizes] would show; -1: never
+	Missing  [2]int                     // graded sessions until each of [EffectSizes] would show
 	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
 }
 
@@ -85,10 +85,7 @@ func (f *Fleet) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 		r := byKey[key]
 		r.ID, r.Version, r.Effect = key.id, key.version, bandit.EffectOf(trials[key], noise)
 		for i, size := range EffectSizes() {
-			r.Missing[i] = -1
-			if w := f.Config.Lessons.Withhold; w > 0 {
-				r.Missing[i] = bandit.Missing(trials[key], noise, w, size)
-			}
+			r.Missing[i] = bandit.Missing(trials[key], noise, f.Withhold, size)
 		}
 		list = append(list, *r)
 	}
@@ -123,7 +120,7 @@ func (f *Fleet) lessonShifts(v View) map[fleet.Category]float64 {
 		today[key] = map[fleet.Category]float64{}
 		for _, c := range f.Config.CategoryNames() {
 			if l.Matches(c, next[c]) {
-				today[key][c] = 1 - f.Config.Lessons.Withhold
+				today[key][c] = 1 - f.Withhold
 			}
 		}
 	}

@@ -42,7 +42,7 @@ type Arms struct {
 // Missing is how many more graded sessions it takes to show an effect.
 type Missing struct {
 	Effect   float64 `json:"effect"`
-	Sessions *int    `json:"sessions"` // null: it is never withheld
+	Sessions int     `json:"sessions"`
 }
 
 // NewLessons are lessons and their effects, as JSON.
@@ -63,11 +63,7 @@ func newLesson(l survey.LessonEffect) Lesson {
 	}
 	maps.Copy(o.Exposure, l.Exposure)
 	for i, size := range survey.EffectSizes() {
-		m := Missing{Effect: size}
-		if n := l.Missing[i]; n >= 0 {
-			m.Sessions = &n
-		}
-		o.Missing = append(o.Missing, m)
+		o.Missing = append(o.Missing, Missing{size, l.Missing[i]})
 	}
 	return o
 }

@@ -203,9 +203,7 @@ func (contract) FirstReserves(t *testing.T, b bundle) {
 	}{
 		{fleet.Budget{USD: 2 * fleet.FirstUSD}, 2, 0, 2 * fleet.FirstUSD},
 		{fleet.Budget{USD: 1}, 1, 0, 1},
-		{fleet.Budget{USD: 100, SessionUSD: 25}, 4, 0, 100},
 		{fleet.Budget{Tokens: 3 * fleet.FirstTokens}, 3, 3 * fleet.FirstTokens, 0},
-		{fleet.Budget{SessionUSD: 25}, 10, 0, 0},
 		{fleet.Budget{}, 10, 0, 0},
 	} {
 		b := b.fresh(t, bandit.Defaults())
