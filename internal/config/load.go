@@ -59,6 +59,7 @@ func replaced(key string) string {
 	if at := len(parts) - 2; at > 0 && parts[at] == "budget" {
 		parts = parts[at:]
 	}
+	const median = "remove it: a bill above five times the median counts as that"
 	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
 	return map[string]string{
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
@@ -68,8 +69,9 @@ func replaced(key string) string {
 		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
 		"selector.v": constant, "notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
-		"review.max_rounds": "remove it: sessions answer three times, then a person does", "lessons.withhold": "remove it: chance withholds one in five",
-		"budget.session_tokens": "remove it: a bill above five times the median counts as that", "budget.session_usd": "remove it: a bill above five times the median counts as that",
+		"review.max_rounds":     "remove it: sessions answer three times, then a person does",
+		"lessons.withhold":      "remove it: chance withholds one in five",
+		"budget.session_tokens": median, "budget.session_usd": median,
 		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
 		"fanout.max_memory_pressure": constant,
 		"worktrees":                  `write uncommitted = "7d" under [keep]`, "keep.worktrees": `write uncommitted = "7d"`,

@@ -173,12 +173,12 @@ const (
 
 // workerTime is how long a worker of the category takes at most, all of its own time-outs
 // one after the other. The time-out of one that hangs comes after it.
-func workerTime(c config.Category) time.Duration {
+func (e *Engine) workerTime(c config.Category) time.Duration {
 	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
 	if c.OwnClone || c.Sync {
 		d += enterTime
 	}
-	if !c.OwnClone {
+	if !c.OwnClone && e.Config.Review.Push {
 		d += pushTime
 	}
 	return d

@@ -356,7 +356,7 @@ func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
 		Argv:        []string{binary, "--config", e.Config.Path, "run", "--run", string(r.ID)},
 		Environment: []string{"STINT_FLEET=" + string(e.Config.Fleet), "STINT_RUN_ID=" + string(r.ID)},
 		// A backstop for a worker that hangs: its own time-out comes first.
-		RuntimeMax:  workerTime(c) + time.Minute,
+		RuntimeMax:  e.workerTime(c) + time.Minute,
 		StopTimeout: agentGrace + closingTime + 5*time.Second,
 		Properties:  e.Config.Properties(r.Category),
 	}

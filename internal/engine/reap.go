@@ -270,7 +270,7 @@ func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero
 // closing included.
 func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > workerTime(c)+survey.StartGrace
+	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace
 }
 
 // isOver says of runs whether they are over, and nothing that is at work goes on in their folders. Of what the record does not

@@ -85,7 +85,7 @@ type ReviewDiff struct {
 
 // NewReviewDiff is the change of one session as JSON.
 func NewReviewDiff(t review.Target, i review.Item, diff string, cut bool) ReviewDiff {
-	return ReviewDiff{Schema: "stint/review-diff@1", Run: i.Run, Branch: i.Name, Target: t.Name, Tip: i.Tip, Landed: some(i.LandedAs()), Diff: diff, Cut: cut}
+	return ReviewDiff{"stint/review-diff@1", i.Run, i.Name, t.Name, i.Tip, some(i.LandedAs()), diff, cut}
 }
 
 // LandedList is stint/landed@1.

@@ -133,7 +133,8 @@ func NewRunDetail(d inspect.RunDetail) RunDetail {
 		r.Tokens = d.Usage.Tokens
 	}
 	o := RunDetail{
-		Schema: "stint/run-detail@1", Dir: some(d.Dir), Leftovers: some(d.Leftovers), Run: r.Run, State: r.State, Host: d.Host, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
+		Schema: "stint/run-detail@1", Dir: some(d.Dir), Leftovers: some(d.Leftovers),
+		Run: r.Run, State: r.State, Host: d.Host, Timeout: r.Timeout, PID: d.PID, Key: d.Key,
 		Denials: each(d.Denials, func(n fleet.DeniedClaim) Denial { return Denial{n.Key, n.Category, n.Holder, plain.Stamp(n.At)} }),
 		Lessons: each(d.Lessons, func(u fleet.LessonUse) LessonUse { return LessonUse{u.Lesson, u.Injected} }),
 		Files:   RunFiles{d.Files.Dir, d.Files.Prompt, d.Files.Log, d.Files.Result, d.Swept != "", listed(d.Own)},

@@ -40,6 +40,9 @@ func (c Clone) Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.
 	if err := p.judge(ctx, unknown, func(b *review.Branch) []string { return commits[b.Run] }); err != nil {
 		return t, nil, err
 	}
+	if err := c.onlyOwn(ctx, &p, unknown, commits); err != nil {
+		return t, nil, err
+	}
 	tried, err := p.tryMerges(ctx, each)
 	if err != nil {
 		return t, nil, err

@@ -103,11 +103,11 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	w.add(q.Host != "", "host = ?", q.Host)
 	w.add(q.Fire != 0, "fire = ?", q.Fire)
 	w.add(q.Ended, "ended_at is not null")
-	order := "id desc"
-	if w.add(q.Landed, "(id in (select run from fates where kind in ('merged', 'changed', 'unreviewed')) or id in (select run from reviews where decision = 'landed'))"); q.Landed {
-		order = landing + " desc, " + order
+	w.add(q.Landed, landing+" is not null")
+	if q.Landed {
+		return w.latest(landing+" desc, id desc", q.Limit)
 	}
-	return w.latest(order, q.Limit)
+	return w.latest("id desc", q.Limit)
 }
 
 // landing is when the work of a run got into the target.
