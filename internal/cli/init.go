@@ -23,6 +23,7 @@ import (
 	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/session"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
@@ -47,15 +48,17 @@ func newInit(a *app) *cobra.Command {
 		Short: "Make a workspace into a fleet, and install its timer",
 		Long: `Write a short stint.toml, a first task and the state folder for the workspace DIR (default: this
 folder). The file names the agents in PATH, or that of --agent, and a category for each that open
-tasks name, else one, work. With --systemd also install, enable and start the timer
-stint@FLEET.timer of your own service manager, which fires every 30 minutes, and for each further pool of the configuration a timer stint@FLEET-POOL.timer that fires it. Timers of
-pools that the configuration no longer has are stopped and removed.
+tasks name, else one, work. On a machine without namespaces the agents get box = "landlock".
+
+With --systemd also install, enable and start the timer stint@FLEET.timer of your own service
+manager, which fires every 30 minutes, and a timer stint@FLEET-POOL.timer for each further pool of
+the configuration. Timers of pools that it no longer has are stopped and removed.
 
 Without an agent no timer is started, and --agent gives such a file one later.
 
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
-kept: running it twice changes nothing. Run it again after an upgrade: unit
-files, and the schema that editors check stint.toml by, are brought up to date.`,
+kept: running it twice changes nothing. Run it again after an upgrade: unit files, and the schema
+that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
   stint init --agent './work-on "$STINT_TASK_ID"'
@@ -88,6 +91,7 @@ type setup struct {
 	dir     string
 	changes []wire.Change
 	missing []string
+	notes   []string // choices that somebody may want to change
 
 	noAgent     bool     // none of those that are known is installed
 	environment []string // of a unit
@@ -180,7 +184,8 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if _, err := config.ParseStore(cmp.Or(s.o.store, string(config.SQLite)), name, s.Getenv); err != nil {
 		return nil, fmt.Errorf("--store: %w", usage(err))
 	}
-	c, text, err := s.sample(ctx, path, config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents()})
+	o := config.SampleOptions{Fleet: name, Store: s.o.store, State: state, Agents: s.agents(), Box: s.box(ctx)}
+	c, text, err := s.sample(ctx, path, o)
 	if err != nil {
 		return nil, err
 	}
@@ -278,6 +283,17 @@ func (s *setup) agents() (list []config.SampleAgent) {
 			"an agent: none of claude, codex and gptme is in PATH; install one, or name any command: stint init --agent COMMAND")
 	}
 	return list
+}
+
+// box is the profile of the agents' box, where this machine has no namespaces for the default one.
+func (s *setup) box(ctx context.Context) fleet.BoxProfile {
+	l := session.Layers(ctx)
+	if l.Namespaces != "" || l.Landlock == 0 || s.noAgent {
+		return ""
+	}
+	s.notes = append(s.notes,
+		fmt.Sprintf(`the box of agents is "landlock", weaker than "workspace": %s; better: %s, and box = "workspace"`, l.Refused, l.Fix))
+	return fleet.BoxLandlock
 }
 
 // noteMissing notes what a fleet needs and this workspace lacks.
@@ -598,11 +614,14 @@ func (s *setup) did(path, action string) {
 }
 
 func (s *setup) report(ctx context.Context, c *config.Config) {
-	if s.asObject(wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing)) {
+	if s.asObject(wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing, s.notes)) {
 		return
 	}
 	for _, m := range s.missing {
 		fmt.Fprintf(s.Stdout, "missing: %s\n", plain.Text(m))
+	}
+	for _, n := range s.notes {
+		fmt.Fprintf(s.Stdout, "note: %s\n", plain.Text(n))
 	}
 	s.printChanges()
 	next := "is ready; next: stint fanout --dry-run"

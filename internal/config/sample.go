@@ -16,7 +16,8 @@ type SampleOptions struct {
 	Fleet  fleet.Name
 	Store  string // empty: a file in the state folder
 	State  string
-	Agents []SampleAgent // none: claude
+	Agents []SampleAgent    // none: claude
+	Box    fleet.BoxProfile // of these agents; empty: the default
 
 	TaskDir    string           // relative to the workspace; empty: the default
 	TaskFormat fleet.TaskFormat // empty: stint's
@@ -36,7 +37,7 @@ type SampleAgent struct {
 // settings have their defaults.
 func Sample(o SampleOptions) []byte {
 	if len(o.Agents) == 0 {
-		o.Agents = []SampleAgent{{Name: "claude", Preset: "claude", Command: Preset("claude").Command}}
+		o.Agents, o.Box = []SampleAgent{{Name: "claude", Preset: "claude", Command: Preset("claude").Command}}, ""
 	}
 	if len(o.Categories) == 0 {
 		o.Categories = []fleet.Category{"work"}
@@ -65,6 +66,7 @@ func Sample(o SampleOptions) []byte {
 		if a.Path != "" {
 			fmt.Fprintf(&b, "environment = { PATH = %s }\n", Literal(a.Path))
 		}
+		set("box", string(o.Box))
 		names = append(names, a.Name)
 	}
 	b.WriteString("\n# A category is a kind of work. A task names its own, or is in the first.\n")

@@ -13,6 +13,7 @@ type Init struct {
 	DryRun  bool       `json:"dry_run"`
 	Changes []Change   `json:"changes"`
 	Missing []string   `json:"missing"`
+	Notes   []string   `json:"notes"` // choices that somebody may want to change
 }
 
 // Change is what became, or would become, of one file, folder or unit.
@@ -22,8 +23,8 @@ type Change struct {
 }
 
 // NewInit is what init did, as JSON.
-func NewInit(f fleet.Name, dryRun bool, changes []Change, missing []string) Init {
-	return Init{"stint/init@1", f, dryRun, listed(changes), listed(missing)}
+func NewInit(f fleet.Name, dryRun bool, changes []Change, missing, notes []string) Init {
+	return Init{"stint/init@1", f, dryRun, listed(changes), listed(missing), listed(notes)}
 }
 
 // Store is stint/store@1.
