@@ -303,7 +303,7 @@ func (a *app) places(c *config.Config) workspace.Places {
 	return workspace.Places{
 		Clone: workspace.Clone{
 			Dir: workspace.Folder(c.Workspace), Fleet: c.Fleet, Root: filepath.Join(c.State, "clones"), Environment: os.Environ(), Found: &sync.Map{},
-			Walls: a.walls(c), Target: c.Review.Target, Forwards: syncs && !shares,
+			Walls: a.walls(c), Restate: taskFolder(c).Restated, Target: c.Review.Target, Forwards: syncs && !shares,
 		},
 		Log:    a.log,
 		Limits: workspace.Limits{Keep: config.KeepUncommitted, MaxAge: c.Keep.Uncommitted, Now: a.Now()},

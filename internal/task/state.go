@@ -97,6 +97,25 @@ func (f Format) withState(path string, data []byte, s fleet.TaskState) ([]byte, 
 	return edited, nil
 }
 
+// Restated returns a task file as it lands, with the state that the file has by now. False: its state is not all in which the file
+// differs from what it was, or it is no task's.
+func (f Folder) Restated(path string, was, now, lands []byte) ([]byte, bool) {
+	dir, err := filepath.EvalSymlinks(f.Dir)
+	if err != nil || filepath.Ext(path) != extension || !strings.HasPrefix(path, dir+string(filepath.Separator)) {
+		return nil, false
+	}
+	old, _, err := f.Format.parse(path, was)
+	if err != nil {
+		return nil, false
+	}
+	d, task, err := f.Format.parse(path, now)
+	if err != nil || !sameBut(f.Format.name(fleet.FieldState), old, d) {
+		return nil, false
+	}
+	text, err := f.Format.withState(path, lands, task.State)
+	return text, err == nil
+}
+
 // stateEntry is the field that a state is written into, and its word there.
 func (f Format) stateEntry(s fleet.TaskState) (field, word string, err error) {
 	field = f.name(fleet.FieldState)

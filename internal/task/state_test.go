@@ -273,3 +273,25 @@ func sameLines(a, b []string) int {
 	}
 	return n + last
 }
+
+func TestRestated(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t, map[string]string{"a.md": ""})
+	path := filepath.Join(must.Get(filepath.EvalSymlinks(f.Dir))(t), "a.md")
+	for name, test := range map[string]struct{ path, was, now, lands, want string }{
+		"state alone":   {path, "---\nstate: todo\n---\na\n", "---\nstate: done\n---\na\n", "---\nstate: todo\nx: 1\n---\nb\n", "---\nstate: done\nx: 1\n---\nb\n"},
+		"lands another": {path, "---\nstate: todo\n---\n", "---\nstate: done\n---\n", "---\nstate: ready_for_review\n---\n", "---\nstate: done\n---\n"},
+		"text as well":  {path, "---\nstate: todo\n---\na\n", "---\nstate: done\n---\nmine\n", "---\nstate: todo\n---\nb\n", ""},
+		"field as well": {path, "---\nstate: todo\n---\n", "---\nstate: done\nx: 1\n---\n", "---\nstate: todo\n---\nb\n", ""},
+		"no task":       {filepath.Join(t.TempDir(), "a.md"), "---\nstate: todo\n---\n", "---\nstate: done\n---\n", "---\nstate: todo\n---\nb\n", ""},
+		"lands broken":  {path, "---\nstate: todo\n---\n", "---\nstate: done\n---\n", "---\nstate: [\n---\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text, is := f.Restated(test.path, []byte(test.was), []byte(test.now), []byte(test.lands))
+			if is != (test.want != "") || is && string(text) != test.want {
+				t.Errorf("got %v, %q, want %q", is, text, test.want)
+			}
+		})
+	}
+}

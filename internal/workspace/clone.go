@@ -30,6 +30,7 @@ type Clone struct {
 	Root        string        // where the clones of runs are made, each in a folder named like its run
 	Environment []string      // what git gets, as NAME=value: PATH, HOME, what its transports need
 	Walls       Walls         // in which git runs in the clones of sessions; nil: in none
+	Restate     Restate       // nil: no file is a task's
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
 	// Found is what this process knows already: where git keeps its parts of Dir, its settings as long as their files are
@@ -168,6 +169,8 @@ type note struct {
 	Stash  string      `json:"stash,omitempty"`  // the last stash before; empty: there was none
 	Back   string      `json:"back,omitempty"`   // the commit that is being gone back from, after a rebase that went well
 	Land   string      `json:"land,omitempty"`   // of a landing on that branch: the commit that it is to have
+
+	Aside map[string]string `json:"aside,omitempty"` // by file: the object with a task's state, see [turn.setAside]
 }
 
 const (
@@ -200,7 +203,7 @@ func (c Clone) inTurn(ctx context.Context, run fleet.RunID, doing string, do fun
 	if err != nil {
 		return err
 	}
-	if before != (note{}) {
+	if before.Doing != "" {
 		// If we die here, the note of the holder that died before us still stands.
 		if err := t.recover(ctx, before); err != nil {
 			return fmt.Errorf("clean up after run %s, which died in the middle of %q: %w", before.Run, before.Doing, err)
@@ -251,7 +254,7 @@ func (t *turn) read() (note, error) {
 		return note{}, err
 	}
 	var n note
-	if json.Unmarshal(text, &n) != nil || n == (note{}) {
+	if json.Unmarshal(text, &n) != nil || n.Doing == "" {
 		n.Doing = "something" // it died while it wrote, before it began
 	}
 	return n, nil

@@ -119,7 +119,7 @@ func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, err er
 		return "", cmp.Or(err, fleet.WithHint(errors.New(said.Text), said.Fix))
 	}
 	if err == nil && out {
-		err = t.free(ctx, ref{name: r.name, id: base}, l.Tip)
+		_, err = t.free(ctx, ref{name: r.name, id: base}, l.Tip)
 	}
 	return base, err
 }
@@ -325,33 +325,39 @@ func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, e
 }
 
 // free is an error if somebody has changed files in the work tree that are other files in a commit than where that left the target.
-func (t *turn) free(ctx context.Context, target ref, tip string) error {
+// A task's state is no such change: it is set aside.
+func (t *turn) free(ctx context.Context, target ref, tip string) (aside map[string]string, err error) {
 	changed, err := t.names(ctx, diff("--name-only", "-z", target.id)...)
 	if err != nil || len(changed) == 0 {
-		return err
+		return nil, err
 	}
 	ours, err := t.names(ctx, diff("--name-only", "--no-renames", "-z", target.id+"..."+tip)...)
 	changed = plain.Kept(changed, func(file string) bool { return slices.Contains(ours, file) })
+	if err == nil && len(changed) > 0 {
+		aside, err = t.restated(ctx, target.id, tip, changed)
+	}
+	changed = plain.Kept(changed, func(file string) bool { return aside[file] == "" })
 	if err == nil && len(changed) > 0 {
 		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s",
 			strings.TrimPrefix(target.name, heads), t.top, list(changed)),
 			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
 	}
-	return err
+	return aside, err
 }
 
 // writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written, or
 // somebody has changed one.
-func (t *turn) writable(ctx context.Context, s fleet.Stacked) (r ref, out bool, err error) {
+func (t *turn) writable(ctx context.Context, s fleet.Stacked) (r ref, out bool, aside map[string]string, err error) {
 	r, out, err = t.receptive(ctx, s.Target)
 	if err != nil || !out || r.id != s.Base {
-		return r, out, err
+		return r, out, nil, err
 	}
 	if len(s.Filtered) > 0 {
 		err = fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
-		return r, out, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
+		return r, out, nil, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
 	}
-	return r, out, t.free(ctx, r, s.Commit)
+	aside, err = t.free(ctx, r, s.Commit)
+	return r, out, aside, err
 }
 
 // Unstack removes the folder in which work was tried on the target.
@@ -402,7 +408,7 @@ func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
 	t.git = t.unfiltered()
 	ref := heads + s.Target
-	r, out, err := t.writable(ctx, s)
+	r, out, aside, err := t.writable(ctx, s)
 	if err != nil || r.id != s.Base {
 		return false, err
 	}
@@ -420,18 +426,24 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 		return false, nil
 	}
 	n := t.note
-	n.GitDir, n.Top, n.Branch, n.From, n.Land = t.gitDir, t.top, ref, s.Base, s.Commit
+	n.GitDir, n.Top, n.Branch, n.From, n.Land, n.Aside = t.gitDir, t.top, ref, s.Base, s.Commit, aside
 	if err := t.write(n); err != nil {
 		return false, err
 	}
+	failed := t.setAside(ctx, n)
 	// Git holds the index while it writes the files, and moves the branch last. It refuses, and
 	// touches nothing, if somebody was quicker to change one of them, or the branch, or has a file of that name that git
 	// ignores.
 	t.options = append(slices.Clone(t.options), "-c", "branch."+s.Target+".mergeOptions=")
-	_, failed := t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", s.Commit)
+	if failed == nil {
+		_, failed = t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", s.Commit)
+	}
 	ctx, cancel := tidying(ctx)
 	defer cancel()
 	if failed == nil {
+		if err := t.putBack(ctx, n); err != nil {
+			return true, errors.Join(err, errLeft)
+		}
 		return true, t.write(t.note)
 	}
 	if err := t.recoverLanding(ctx, n); err != nil {
@@ -455,8 +467,15 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 // begun to write the files, the rest follows. Other changes of these files since are kept as a stash.
 //
 // If we die in it, the note still stands, and the branch or the files show how far it came.
-func (t *turn) recoverLanding(ctx context.Context, dead note) (err error) {
+func (t *turn) recoverLanding(ctx context.Context, dead note) error {
 	t.git = t.unfiltered()
+	if err := t.finish(ctx, dead); err != nil {
+		return err
+	}
+	return t.putBack(ctx, dead)
+}
+
+func (t *turn) finish(ctx context.Context, dead note) (err error) {
 	if on, attached, err := t.on(ctx); err != nil || !attached || on != dead.Branch {
 		return err
 	}

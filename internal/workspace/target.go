@@ -149,7 +149,7 @@ func (t *turn) forward(ctx context.Context, run fleet.RunID) error {
 
 // inTheWay is an error if a step of the target would change files that are somebody's own, where it is checked out.
 func (t *turn) inTheWay(ctx context.Context, a aim, s fleet.Stacked) error {
-	_, out, err := t.writable(ctx, s)
+	_, out, _, err := t.writable(ctx, s)
 	if err != nil || !out {
 		return err
 	}
