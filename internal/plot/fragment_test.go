@@ -28,15 +28,10 @@ func charts(name string) []plot.Chart {
 			Rows:  []plot.TimelineRow{{name, []plot.TimelineSpan{{From: hour(1), To: hour(2), Title: name, Link: "/runs/" + name}}}},
 			Marks: []plot.TimelineMark{{hour(1), name}},
 		},
-		plot.Density{Title: name, X: name, Curves: []plot.DensityCurve{{Series: s, Points: []plot.Point{{0, 1}, {1, 1}}, Mean: 0.5, Note: name}}},
 		plot.Dots{
 			Title: name, Y: name, From: hour(0), To: hour(6), Series: []plot.Series{s}, Average: name,
 			Dots: []plot.Dot{{hour(3), 0.5, 4, 1, name}},
 			Mean: []plot.DotMean{{hour(1), 0.4, 0.3, 0.5}, {hour(4), 0.5, 0.4, 0.6}},
-		},
-		plot.Shares{
-			Title: name, X: name, Series: []plot.Series{s}, Target: name, Range: name,
-			Shares: []plot.Share{{Name: name, Part: 0.5, Target: 0.3, Low: 0.15, High: 0.54, Note: name}},
 		},
 	}
 }
@@ -192,10 +187,8 @@ func TestFragmentsOfOddNumbers(t *testing.T) {
 	odd := []float64{math.NaN(), math.Inf(1), math.Inf(-1), -1, 2}
 	for _, v := range odd {
 		svg := plot.Fragment(
-			plot.Timeline{}, plot.Density{}, plot.Dots{}, plot.Shares{},
-			plot.Density{Curves: []plot.DensityCurve{{Points: []plot.Point{{v, v}, {0.5, v}}, Mean: v}}},
+			plot.Timeline{}, plot.Dots{},
 			plot.Dots{Dots: []plot.Dot{{Value: v}}, Mean: []plot.DotMean{{hour(0), v, v, v}, {hour(1), v, v, v}}},
-			plot.Shares{Shares: []plot.Share{{"a", v, v, v, v, -3, ""}}},
 		)
 		elements(t, svg, func(xml.StartElement) {})
 		for _, bad := range []string{"NaN", "Inf", `width="-`, `r="-`} {

@@ -198,6 +198,3 @@ func textWidth(text string) (length float64) {
 	}
 	return length
 }
-
-// target is an upright bar.
-func (c *canvas) target(x, y float64) { c.rule("target", x, y-8, x, y+8) }

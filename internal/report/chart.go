@@ -2,10 +2,8 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/plot"
@@ -17,11 +15,8 @@ func (p Report) Charts(link func(fleet.RunID) string) (list []plot.Chart) {
 	if t := p.Timeline(link); len(t.Rows) > 0 {
 		list = append(list, t)
 	}
-	if s := p.Shares(); len(s.Shares) > 0 {
-		list = append(list, s)
-	}
-	if d := p.Densities(); len(d.Curves) > 0 {
-		list = append(list, d, p.Grades())
+	if d := p.Grades(); len(d.Dots) > 0 {
+		list = append(list, d)
 	}
 	return list
 }
@@ -96,65 +91,6 @@ func MoodSeries() (list []plot.Series) {
 			words = []string{string(fleet.RunRunning)}
 		}
 		list = append(list, plot.Series{Name: strings.Join(words, ", "), Colour: MoodColour(m)})
-	}
-	return list
-}
-
-// Shares draws what each category got of the sessions.
-func (p Report) Shares() plot.Shares {
-	s := plot.Shares{
-		Title: "Share of the sessions", X: "part of all sessions", Target: "entitled to", Range: "floor to cap",
-		Series: []plot.Series{{Name: "got", Colour: plot.Blue}, {Name: "neglected or over-allocated", Colour: plot.Vermilion}},
-	}
-	for _, c := range p.Categories {
-		highest := 1.0
-		if p.Settings.Cap > 0 {
-			highest = p.Settings.Cap * c.Target
-		}
-		colour := plot.Blue
-		if c.Judgement != bandit.Fair {
-			colour = plot.Vermilion
-		}
-		s.Shares = append(s.Shares, plot.Share{
-			Name: string(c.Category), Part: c.Part, Target: c.Target, Low: p.Settings.Floor * c.Target, High: highest, Colour: colour,
-			Note: fmt.Sprintf("%s: %s, %s of all; fires entitled it to %.1f", c.Category, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled),
-		})
-	}
-	return s
-}
-
-// Densities draws what is believed of each category that was graded in this time.
-func (p Report) Densities() plot.Density {
-	d := plot.Density{Title: "Mean grade, as the ranking believes at the end", X: "mean grade"}
-	for i, c := range p.Categories {
-		b, believed := p.Beliefs[c.Category]
-		if c.Graded == 0 || !believed {
-			continue
-		}
-		d.Curves = append(d.Curves, plot.DensityCurve{
-			Series: plot.Series{Name: string(c.Category), Colour: i}, Points: densityPoints(b), Mean: b.Mean(),
-			Note: fmt.Sprintf("%s: %.2f, with 95 %% certainty %.2f to %.2f", c.Category, c.Believed.Mean, c.Believed.Low, c.Believed.High),
-		})
-	}
-	return d
-}
-
-// densityPoints are close where the density is, however narrow that is, and not on the
-// edges, where it may be infinite. It is not scaled to an area of 1, as only its shape is
-// drawn, but to what is highest, in logarithms, so that it can be held.
-func densityPoints(b bandit.Beta) (list []plot.Point) {
-	const points, edge = 120, 0.002
-	reach := max(0.02, 5*b.SD())
-	low, high := max(edge, b.Mean()-reach), min(1-edge, b.Mean()+reach)
-	highest := math.Inf(-1)
-	for i := range points + 1 {
-		x := low + (high-low)*float64(i)/points
-		y := (b.A-1)*math.Log(x) + (b.B-1)*math.Log1p(-x)
-		highest = max(highest, y)
-		list = append(list, plot.Point{X: x, Y: y})
-	}
-	for i := range list {
-		list[i].Y = math.Exp(list[i].Y - highest)
 	}
 	return list
 }
