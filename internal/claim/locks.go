@@ -3,11 +3,9 @@ package claim
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -59,28 +57,7 @@ func (s Locks) Live(run fleet.RunID) (*os.File, error) {
 	if err := outwait(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("run %s: %w", run, err), f.Close())
 	}
-	// Where it lives outlasts what its manager remembers. Without it, that one is asked.
-	text, _ := os.ReadFile("/proc/self/cgroup")
-	_, _ = f.WriteAt(text, 0)
 	return f, nil
-}
-
-// Cgroup is the one of the unified hierarchy that a run's process was in when it began,
-// if that was its unit's; empty: nobody knows.
-func (s Locks) Cgroup(run fleet.RunID, unit string) string {
-	f, err := rundir.Open(fleet.FilesOf(string(s), run).Alive)
-	if err != nil {
-		return ""
-	}
-	text, _ := io.ReadAll(io.LimitReader(f, 64<<10))
-	_ = f.Close() // it was only read
-	for line := range strings.Lines(string(text)) {
-		group, unified := strings.CutPrefix(strings.TrimSpace(line), "0::")
-		if unified && filepath.Clean(group) == group && filepath.Base(group) == unit {
-			return group
-		}
-	}
-	return ""
 }
 
 // outwait locks a file that nobody holds for longer than it takes to probe it,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -379,34 +378,5 @@ func TestLivesUnreadable(t *testing.T) {
 	}
 	if _, err := s.Live("0r1"); err == nil {
 		t.Error("got a lock, want an error")
-	}
-}
-
-// TestCgroup knows a run's cgroup by the name of its unit: what an agent writes into the file,
-// or a session by hand in somebody's terminal, makes no other group one to look into and end.
-func TestCgroup(t *testing.T) {
-	t.Parallel()
-	const unit = "stint-bob-code-0r1.service"
-	for text, want := range map[string]string{
-		"0::/user.slice/" + unit + "\n":                      "/user.slice/" + unit,
-		"1:name=systemd:/x\n0::/user.slice/" + unit + "\n":   "/user.slice/" + unit,
-		"1:name=systemd:/user.slice/" + unit + "\n":          "",
-		"0::/user.slice/session-1.scope\n":                   "",
-		"0::/user.slice/stint-bob-code-0r2.service\n":        "",
-		"0::/user.slice/../system.slice/" + unit + "\n":      "",
-		"0::/user.slice/" + unit + "/agent\n":                "",
-		"":                                                   "",
-		"0::/\n0::\n":                                        "",
-		strings.Repeat("x", 64<<10) + "\n0::/" + unit + "\n": "",
-	} {
-		s := Locks(t.TempDir())
-		f := must.Get(s.Live("0r1"))(t)
-		must.Do(t, errors.Join(f.Truncate(0), os.WriteFile(f.Name(), []byte(text), 0o600), f.Close()))
-		if got := s.Cgroup("0r1", unit); got != want {
-			t.Errorf("%.100q: got %q, want %q", text, got, want)
-		}
-		if got := s.Cgroup("0r1", ""); got != "" {
-			t.Errorf("%.100q: got %q of a run without a unit, want none", text, got)
-		}
 	}
 }

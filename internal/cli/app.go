@@ -66,7 +66,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 	if err != nil {
 		return err
 	}
-	sessions, runner, sources := a.sessions(c), session.Runner{Adopts: true, Stint: stint, Known: a.layers}, taskFolder(c)
+	sessions, runner, sources := a.sessions(c), session.Runner{Stint: stint, Known: a.layers, Scopes: systemd.Units{}}, taskFolder(c)
 	places := a.places(c)
 	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: a.Now}
 	e := &engine.Engine{
@@ -335,12 +335,16 @@ func (g graders) Ask(ctx context.Context, q engine.Question) (answer []byte, err
 		defer func() { err = errors.Join(err, remove()) }()
 		argv = g.Boxed(q.Box, q.Dir, program, argv)
 	}
+	cgroup, end, err := session.Rejoin(q.Run)
+	if err != nil {
+		return nil, err
+	}
 	answer, err = command.Command{
-		Argv: argv, Named: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit,
+		Argv: argv, Named: q.Argv, Dir: q.Dir, Env: q.Environment, Stdin: q.Evidence, Timeout: q.Timeout, Limit: q.Limit, Cgroup: cgroup,
 	}.Output(ctx)
-	// A test that leaves a server behind has it move to a session of its own. The session's
-	// environment gives it away, and the lane is not given back before it is gone.
-	return answer, errors.Join(err, session.Sweep(q.Run))
+	// A test that leaves a server behind has it move to a session of its own. The lane is not
+	// given back before that is gone.
+	return answer, errors.Join(err, end())
 }
 
 // Statuses by which a shell, or env, says that it could not run what it was to run.

@@ -44,6 +44,8 @@ type Command struct {
 	Timeout time.Duration // after which it is stopped; zero: when the context ends
 	Limit   int           // the most bytes it may print; zero: 64 MiB
 
+	Cgroup *os.File // in which it starts; nil: this process's own
+
 	Guard func(argv []string, dir string) error // refuses it; nil: nothing does
 }
 
@@ -99,6 +101,9 @@ func (c Command) run(ctx context.Context) ([]byte, error) {
 		cmd.Stdin = bytes.NewReader(c.Stdin)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if c.Cgroup != nil {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(c.Cgroup.Fd())
+	}
 	cmd.WaitDelay = grace
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	if err := cmd.Start(); err != nil {

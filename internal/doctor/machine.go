@@ -56,7 +56,8 @@ func examineBus(f Facts) Finding {
 	}
 	bad := Finding{
 		Check: check, State: Problem, What: m.Unseen,
-		Why: "the service manager starts the fires and the workers; without it only stint fanout --exec does",
+		Why: "the service manager starts the fires and the workers, and knows their processes; without it only stint fanout --exec does, " +
+			"and what a killed session leaves has to be killed by hand",
 		Fix: fmt.Sprintf("sudo loginctl enable-linger %d && sudo systemctl start user@%d.service", f.UID, f.UID),
 	}
 	own := fmt.Sprintf("/run/user/%d", f.UID)

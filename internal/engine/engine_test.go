@@ -123,14 +123,6 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 	must.Do(b, os.WriteFile(filepath.Join(b.Config.Tasks.Dir, id+".md"), []byte(text), 0o644))
 }
 
-func (b *bench) Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
-	said := map[fleet.RunID]fleet.Liveness{}
-	for _, r := range runs {
-		said[r.ID] = b.Liveness(ctx, r)
-	}
-	return said
-}
-
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
 	if said, certain := b.Here.Says(r.Seat); certain {

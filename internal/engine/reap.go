@@ -50,10 +50,8 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 	if err != nil {
 		return nil, err
 	}
-	// If a session ends after this look, the next reaping closes its run.
-	lives := e.Sessions.Livenesses(ctx, slices.DeleteFunc(slices.Clone(runs), func(r fleet.Run) bool { return planned(r) || e.Swept(r) })...)
 	for _, r := range runs {
-		reason, err := e.over(ctx, r, lives[r.ID], snapshot.Standing, dryRun)
+		reason, err := e.over(ctx, r, snapshot.Standing, dryRun)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -215,9 +213,9 @@ func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.Run
 	return ids, err
 }
 
-// over says why a run is to be closed, or "", by what is known of its session, if it has begun. It
-// ends a session that is overdue.
-func (e *Engine) over(ctx context.Context, r fleet.Run, live fleet.Liveness, s store.Standing, dryRun bool) (string, error) {
+// over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after
+// this look, the next reaping closes its run.
+func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
 	now := s.At
 	if e.Here.Elsewhere(r.Seat) {
 		if r.Silent(s.Claims, now) {
@@ -235,7 +233,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, live fleet.Liveness, s s
 		}
 		return reasonNeverBegan, nil
 	}
-	if live == fleet.Gone || e.Swept(r) {
+	if e.Swept(r) || e.Sessions.Liveness(ctx, r) == fleet.Gone {
 		return reasonFoundDead, nil
 	}
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without

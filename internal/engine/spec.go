@@ -89,6 +89,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	b.Layers = a.layers
 	return fleet.SessionSpec{
 		Run:         r.ID,
+		Unit:        cmp.Or(r.Unit, fleet.ScopeName(e.Config.Fleet, r.Category, r.ID)),
 		Argv:        argv,
 		Environment: boxed(b, e.environment(a, agent, data.Deadline)),
 		Judging:     e.environment(a, agent.Judged(), data.Deadline),

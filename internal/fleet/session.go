@@ -28,6 +28,7 @@ type RunFiles struct {
 	Prompt string // what the agent was asked
 	Log    string // what the agent printed
 	Alive  string // locked while any process of the session lives
+	Trace  string // where the session's processes are
 	End    string // what is to be recorded of its end, from before it is
 	Out    string // the one folder that the agent may write: result, scratch
 	Result string // in Out: what the agent says of itself, if it does
@@ -43,7 +44,7 @@ func FilesOf(state string, run RunID) RunFiles {
 	dir := state + "/runs/" + string(run)
 	out := dir + "/out"
 	return RunFiles{
-		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", End: dir + "/end.json",
+		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", Trace: dir + "/trace", End: dir + "/end.json",
 		Out: out, Result: out + "/result.json", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary", Cache: state + "/cache",
 	}
 }
@@ -63,6 +64,7 @@ func RunsAbove(path string) (runs, below string) {
 // SessionSpec is one agent process, before it starts.
 type SessionSpec struct {
 	Run         RunID
+	Unit        string   // the service that it is in, or the scope to be made for it
 	Argv        []string // the program, looked up in the environment's PATH, and its arguments
 	Environment []string // all of it, NAME=value
 	Judging     []string // the environment of what judges its work, before its box; no secret is in it

@@ -24,6 +24,11 @@ func UnitName(n Name, c Category, r RunID) string {
 	return fmt.Sprintf("stint-%s-%s-%s.service", n, strings.ReplaceAll(string(c), "-", `\x2d`), r)
 }
 
+// ScopeName is the transient scope of a run that is in no service.
+func ScopeName(n Name, c Category, r RunID) string {
+	return strings.TrimSuffix(UnitName(n, c, r), ".service") + ".scope"
+}
+
 // UnitPattern is the glob of a fleet's workers, as the service manager takes it.
 func UnitPattern(n Name) string { return fmt.Sprintf("stint-%s-*.service", n) }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"stint/internal/box/inside"
+	"stint/internal/systemd"
 )
 
 // agentMode makes the test binary an agent of that character.
@@ -25,12 +27,25 @@ const readyFile = "STINT_TEST_READY"
 // dumpFile is where an agent writes what it was given.
 const dumpFile = "STINT_TEST_DUMP"
 
+// testUnit is the scope in whose cgroup the tests are.
+var testUnit string
+
+// inScope are the scopes of a process that is in one.
+type inScope struct{}
+
+func (inScope) Scope(context.Context, string) error { return nil }
+
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == inside.Word {
 		os.Exit(inside.Main(os.Args[2:]))
 	}
 	mode, agent := os.LookupEnv(agentMode)
 	if !agent {
+		testUnit = fmt.Sprintf("stint-test-%d.scope", os.Getpid())
+		if err := (systemd.Units{}).Scope(context.Background(), testUnit); err != nil {
+			fmt.Fprintln(os.Stderr, err, "\nrun it under scripts/with-systemd")
+			os.Exit(1)
+		}
 		os.Exit(m.Run())
 	}
 	if err := act(mode); err != nil {

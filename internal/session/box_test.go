@@ -29,7 +29,7 @@ func boxed(t *testing.T, s fleet.SessionSpec) (Runner, fleet.SessionSpec) {
 		Home: home, State: state, Config: config, Dir: s.Dir, Files: s.Files, Programs: s.Argv[:1],
 	})
 	s.Trial = fleet.BoxTrial{Files: s.Files, Home: home, State: state, Dir: s.Dir}
-	return Runner{Stint: s.Argv[0]}, s
+	return Runner{Stint: s.Argv[0], Scopes: inScope{}}, s
 }
 
 // TestProve has an agent in a box that was proven, with each of the layers. What carries it gets nothing of its

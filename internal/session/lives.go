@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -25,25 +27,18 @@ type Locks interface {
 	// Lives reports whether some process of the run still holds its lock. For a run that never
 	// took it here the error wraps [fleet.ErrNotFound].
 	Lives(run fleet.RunID) (bool, error)
-	// Cgroup is that of a run's unit; empty: nobody knows which that was.
-	Cgroup(run fleet.RunID, unit string) string
 }
 
-// Units is the service manager, and what the kernel knows of units that the manager has forgotten.
+// Units is the service manager.
 type Units interface {
 	// Populated reports whether one of the units has, or is about to have, a process.
 	Populated(ctx context.Context, units ...string) (bool, error)
 	// Stop stops units, one after the other, and waits until they are down.
 	Stop(ctx context.Context, units ...string) error
-	// CgroupPopulated reports whether a process is in a cgroup; in "" there is none.
-	CgroupPopulated(cgroup string) (bool, error)
-	// KillCgroup ends all that is in a cgroup.
-	KillCgroup(cgroup string) error
 }
 
-// Sessions finds out which sessions live: by the lock that a session holds while it lives, which
-// costs a system call, then by its unit's cgroup, or without a unit by the processes that carry
-// its id.
+// Sessions finds out which sessions live: by the lock that a session holds while it lives, then by
+// its cgroup. Children of Node and Python drop the lock that they inherited.
 type Sessions struct {
 	State string            // the fleet's state folder
 	Here  func() fleet.Seat // where this process is; nil: nobody knows
@@ -52,43 +47,9 @@ type Sessions struct {
 	Log   *slog.Logger
 }
 
-// Liveness says whether any process of a run's session is left.
+// Liveness says whether any process of a run's session is left. Nobody is asked about a session of
+// another machine, or of before this one was started.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
-	return s.Livenesses(ctx, r)[r.ID]
-}
-
-// Livenesses says of each run whether any process of its session is left. Nobody is asked about a
-// session of another machine, or of before this one was started. The locks are asked first: the
-// processes and the manager only where nobody holds one, the processes about all of these at once.
-func (s Sessions) Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
-	said := map[fleet.RunID]fleet.Liveness{}
-	var free []fleet.RunID
-	for _, r := range runs {
-		if l := s.byLock(ctx, r); l != "" {
-			said[r.ID] = l
-		} else {
-			free = append(free, r.ID)
-		}
-	}
-	if len(free) == 0 {
-		return said
-	}
-	pids, err := leftovers(free...)
-	for _, r := range runs {
-		if said[r.ID] != "" {
-			continue
-		}
-		left, err := len(pids[r.ID]) > 0, err
-		if err == nil && !left && r.Unit != "" {
-			left, err = s.inUnit(ctx, r)
-		}
-		said[r.ID] = s.answer(ctx, r, left, err)
-	}
-	return said
-}
-
-// byLock is what is known of a run without a look at the machine's processes, or "".
-func (s Sessions) byLock(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if s.Here != nil {
 		if said, certain := s.Here().Says(r.Seat); certain {
 			return said
@@ -99,13 +60,13 @@ func (s Sessions) byLock(ctx context.Context, r fleet.Run) fleet.Liveness {
 		return s.answer(ctx, r, waits, err)
 	}
 	lives, err := s.Locks.Lives(r.ID)
-	switch {
-	case errors.Is(err, fleet.ErrNotFound):
+	if errors.Is(err, fleet.ErrNotFound) {
 		return fleet.Unknown // it never ran here
-	case err != nil || lives:
-		return s.answer(ctx, r, lives, err)
 	}
-	return ""
+	if err == nil && !lives {
+		lives, err = traceOf(s.State, r.ID).left()
+	}
+	return s.answer(ctx, r, lives, err)
 }
 
 // answer is what is known of a run once somebody was asked whether anything of it is there.
@@ -119,16 +80,6 @@ func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error
 	default:
 		return fleet.Gone
 	}
-}
-
-// inUnit reports whether processes are left in a run's unit that dropped the lock they inherited, as
-// children of Node and Python do, and carry no id. The manager knows nothing of a cgroup that was
-// populated when it was killed and started anew: the kernel does.
-func (s Sessions) inUnit(ctx context.Context, r fleet.Run) (bool, error) {
-	if up, err := s.Units.CgroupPopulated(s.Locks.Cgroup(r.ID, r.Unit)); err != nil || up {
-		return up, err
-	}
-	return s.Units.Populated(ctx, r.Unit)
 }
 
 // Supervised reports whether the process that began a run is still there: whether it has the
@@ -177,7 +128,9 @@ func (s Sessions) Stop(ctx context.Context, r fleet.Run) error {
 	return nil
 }
 
-// End ends whatever is left of a run's session.
+// End ends whatever is left of a run's session. Without a cgroup that is the agent and its group.
+//
+// If we die in here, the run is open, and the next one to stop or to reap it ends the rest.
 func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 	if r.Unit != "" {
 		stopping, cancel := context.WithTimeout(ctx, endTime)
@@ -185,9 +138,20 @@ func (s Sessions) End(ctx context.Context, r fleet.Run) error {
 		if err := s.Units.Stop(stopping, r.Unit); err != nil {
 			return err
 		}
-		if err := s.Units.KillCgroup(s.Locks.Cgroup(r.ID, r.Unit)); err != nil {
-			return fmt.Errorf("end what its manager has forgotten of unit %s: %w", r.Unit, err)
-		}
 	}
-	return end(r.ID, fleet.FilesOf(s.State, r.ID).Alive)
+	return traceOf(s.State, r.ID).end()
+}
+
+// opened are the descriptors by which a process has a file open. Files are compared, not their
+// names: of a state folder there may be several.
+func opened(pid int, path string) []string {
+	file, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	descriptors, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid)) // its pattern is sound
+	return slices.DeleteFunc(descriptors, func(d string) bool {
+		open, err := os.Stat(d)
+		return err != nil || !os.SameFile(open, file)
+	})
 }

@@ -6,16 +6,16 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 // process is what the kernel says of a process in /proc/PID/stat.
 type process struct {
-	pid, parent, group, session int
-	start                       uint64 // in ticks since the machine's; with pid, who it is
-	dead                        bool   // a zombie
-	stopped                     bool   // by a signal, until another has it go on
+	start   uint64 // in ticks since the machine's; with its number, who it is
+	dead    bool   // a zombie
+	stopped bool   // by a signal, until another has it go on
 }
 
 // readProcess reports false for a process that is gone.
@@ -24,81 +24,41 @@ func readProcess(pid int) (process, bool) {
 	if err != nil {
 		return process{}, false
 	}
-	return parseProcess(pid, text)
+	return parseProcess(text)
 }
 
 // parseProcess reads what proc_pid_stat(5) describes. The name in parentheses may hold
 // anything, also parentheses.
-func parseProcess(pid int, text []byte) (process, bool) {
-	const state, parent, group, session, threads, start, least = 0, 1, 2, 3, 17, 19, 20
+func parseProcess(text []byte) (process, bool) {
+	const state, threads, start, least = 0, 17, 19, 20
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	if len(fields) < least {
 		return process{}, false
 	}
-	var err error
-	number := func(at int) int {
-		n, e := strconv.Atoi(string(fields[at]))
-		err = errors.Join(err, e)
-		return n
-	}
-	p := process{pid: pid, parent: number(parent), group: number(group), session: number(session)}
+	ticks, err := strconv.ParseUint(string(fields[start]), 10, 64)
 	// One whose first thread ended looks like a zombie and works on in its others.
-	p.dead = fields[state][0] == 'X' || fields[state][0] == 'Z' && number(threads) <= 1
-	p.stopped = fields[state][0] == 'T'
-	ticks, e := strconv.ParseUint(string(fields[start]), 10, 64)
-	p.start = ticks
-	return p, errors.Join(err, e) == nil
+	alone := string(fields[threads]) == "0" || string(fields[threads]) == "1"
+	return process{
+		start: ticks, dead: fields[state][0] == 'X' || fields[state][0] == 'Z' && alone, stopped: fields[state][0] == 'T',
+	}, err == nil
 }
 
-// listProcesses are all processes there are.
-func listProcesses() ([]process, error) {
-	pids, err := processes()
-	if err != nil {
-		return nil, err
+// deathTime is how long killed processes are waited for. They are gone within milliseconds,
+// unless the kernel is at something that cannot be interrupted.
+const deathTime = time.Second
+
+var errStays = fmt.Errorf("it does not end within %v", deathTime)
+
+// died waits until a process that was killed has ended.
+func died(fd int) error {
+	ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(deathTime.Milliseconds()))
+	if err == nil && ended == 0 {
+		return errStays
 	}
-	var list []process
-	for _, pid := range pids {
-		if p, ok := readProcess(pid); ok {
-			list = append(list, p)
-		}
+	if errors.Is(err, unix.EINTR) {
+		return nil // whether it ended is looked at anyway
 	}
-	return list, nil
-}
-
-// same reports whether the number is still this process's.
-func (p process) same(pid int) bool {
-	now, ok := readProcess(pid)
-	return ok && now.start == p.start
-}
-
-// signal sends the process a signal.
-func (p process) signal(s unix.Signal) error {
-	return open(p.pid, p.same, func(fd int) error { return unix.PidfdSendSignal(fd, s, nil, 0) })
-}
-
-func (p process) kill() error { return kill(p.pid, p.same) }
-
-// deathMillis is how long one killed process is waited for. It is gone in well under a
-// millisecond, unless the kernel is at something that cannot be interrupted.
-const deathMillis = 1000
-
-var errStays = fmt.Errorf("it does not end within %d ms", deathMillis)
-
-// kill ends a process that is the one meant, and waits until it is gone.
-func kill(pid int, meant func(pid int) bool) error {
-	return open(pid, meant, func(fd int) error {
-		if err := unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0); err != nil {
-			return err
-		}
-		ended, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, deathMillis)
-		if err == nil && ended == 0 {
-			return errStays
-		}
-		if errors.Is(err, unix.EINTR) {
-			return nil // whether it ended is looked at anyway
-		}
-		return err
-	})
+	return err
 }
 
 // open calls fn with a descriptor of a process that is the one meant, so that no other is hit that

@@ -3,9 +3,7 @@ package session
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +16,7 @@ func TestParseProcess(t *testing.T) {
 	rest := func(state string, threads int) string {
 		return fmt.Sprintf("%s 2 3 4 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 %d 0 12345 0 0", state, threads)
 	}
-	want := process{pid: 7, parent: 2, group: 3, session: 4, start: 12345}
+	want := process{start: 12345}
 	dead := want
 	dead.dead = true
 	stopped := want
@@ -32,40 +30,26 @@ func TestParseProcess(t *testing.T) {
 		"7 (half a zombie) " + rest("Z", 2):   want,
 		"7 (bash) S 2":                        {},
 		"":                                    {},
-		"7 (bash) " + rest("S x", 1):          {},
 		"7 (bash) " + rest("S", 1) + " 1 2 3": want,
 	} {
-		got, ok := parseProcess(7, []byte(text))
+		got, ok := parseProcess([]byte(text))
 		if ok != (want != process{}) || ok && got != want {
 			t.Errorf("%q: got %+v, %v, want %+v", text, got, ok, want)
 		}
 	}
 }
 
-// TestSignalSparesAnother does nothing to a process that has the number of the one meant.
-func TestSignalSparesAnother(t *testing.T) {
+// TestOpenSparesAnother does nothing to a process that has the number of the one meant.
+func TestOpenSparesAnother(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command("sleep", "100")
-	must.Do(t, cmd.Start())
-	p, ok := readProcess(cmd.Process.Pid)
-	if !ok || p.parent != os.Getpid() || p.dead {
-		t.Fatalf("got %+v, %v, want a child", p, ok)
+	opened := func(meant bool) (called bool) {
+		must.Do(t, open(os.Getpid(), func(int) bool { return meant }, func(int) error { called = true; return nil }))
+		return called
 	}
-	other := p
-	other.start--
-	if err := other.kill(); err != nil {
-		t.Error(err)
+	if opened(false) || !opened(true) {
+		t.Error("want the process that is meant, and no other")
 	}
-	if err := p.signal(unix.SIGTERM); err != nil {
-		t.Error(err)
-	}
-	_ = cmd.Wait() // it was ended
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGTERM {
-		t.Errorf("it ended as %v, want by the second signal", cmd.ProcessState)
-	}
-	if err := p.kill(); err != nil {
-		t.Errorf("one that is gone: %v", err)
-	}
+	must.Do(t, open(1<<22+1, func(int) bool { return true }, func(int) error { return errStays })) // there is none
 }
 
 // TestOutputBlocks guards against a pipe that gives the agent an error when it is full.

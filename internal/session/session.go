@@ -1,10 +1,8 @@
-// Package session runs one agent process from its spec to its exit: a session and
-// process group of its own, an explicit environment, a log of bounded size, a deadline,
-// a limit to its silence. When it returns, no process of the agent's session or group is
-// left, nor any that descends from it, nor any other that carries the run's id in its
-// environment. One that its parent left behind is known by descent when [Runner.Adopts];
-// else it is lost if it also changed session and cleared its environment, unless it is in
-// a unit's cgroup.
+// Package session runs one agent process from its spec to its exit: a cgroup, a session
+// and a process group of its own, an explicit environment, a log of bounded size, a deadline,
+// a limit to its silence. When it returns, no process of the agent's cgroup is left. Without
+// a service manager there is no cgroup. Then no descendant of the agent is left, as this
+// process adopts orphans; but if this process is killed, they live on.
 //
 // Everybody is asked to end by SIGTERM first, once, and killed after the spec's grace:
 // git, say, removes its lock files when it is asked, and leaves them when it is killed.
@@ -24,8 +22,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"stint/internal/command"
 	"stint/internal/fleet"
 	"stint/internal/rundir"
@@ -43,14 +39,14 @@ var (
 
 // Runner runs agents on this machine.
 type Runner struct {
-	// Adopts makes this process, for the rest of its life, the reaper of its descendants.
-	// It is for a process that runs one session at a time, and starts no other process
-	// that leaves its session while it does: such a one would be ended with the agent.
-	Adopts bool
 	// Stint is this program, which is the first in a box to run.
 	Stint string
 	// Known is where the layers are noted that held in a trial. Nil: nowhere.
 	Known *atomic.Pointer[fleet.BoxLayers]
+	// Scopes gives a session by hand a cgroup. Where it does not, or is nil, this process becomes the
+	// reaper of its descendants for the rest of its life. Then it may run one session at a time, and
+	// start no other process that leaves its session meanwhile: it would be ended with the agent.
+	Scopes Scopes
 }
 
 // Run starts the agent, waits for it, and says how it ended. Cancelling ctx asks
@@ -78,13 +74,26 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 		defer stdin.Close()
 		cmd.Stdin = stdin
 	}
-	if r.Adopts {
-		// Orphans among this process's descendants are given to it, in the place of init.
-		if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
-			return fleet.SessionExit{}, fmt.Errorf("adopt orphans: %w", err)
+	own, err := r.contain(ctx, s.Run, s.Unit)
+	var group cgroup
+	if err != nil {
+		err = adopt()
+	} else {
+		group = own.below("agent")
+		var at *os.File
+		if at, err = group.begin(); err == nil {
+			defer at.Close()
+			cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(at.Fd())
 		}
 	}
-	exit, err := r.run(ctx, cmd, s, log)
+	if err == nil {
+		// If we die after this, whoever looks for what is left looks into the cgroup.
+		err = trace{group: own}.write(s.Files.Trace)
+	}
+	if err != nil {
+		return fleet.SessionExit{}, err
+	}
+	exit, err := r.run(ctx, cmd, s, log, group)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
 }
@@ -144,7 +153,7 @@ func prepare(s fleet.SessionSpec) (*exec.Cmd, error) {
 
 // run starts cmd, stops its processes when ctx ends, time is up or it fell silent, and
 // returns when nobody of it is left.
-func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log *cappedLog) (fleet.SessionExit, error) {
+func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log *cappedLog, group cgroup) (fleet.SessionExit, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Timeout, errOverran)
@@ -176,35 +185,41 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		out.heard = func() { silence.Reset(s.Silence) }
 	}
 	out.follow()
-	exit := processTree{run: s.Run, leader: cmd.Process.Pid, adopts: r.Adopts}.await(ctx, cmd, s)
+	if group == "" {
+		// If we die before this, nobody can end the agent. The lock that it inherited shows that it lives.
+		p, _ := readProcess(cmd.Process.Pid)
+		if err := (trace{agent: cmd.Process.Pid, start: p.start}).write(s.Files.Trace); err != nil {
+			out.fault = err
+		}
+	}
+	exit := tree{leader: cmd.Process.Pid, ended: gone(cmd.Process.Pid), group: group}.await(ctx, cmd, s)
 	exit.Output = out.finish()
 	return unboxed(s.Box, exit), nil
 }
 
 // await waits until the agent has ended, by itself or because ctx did, and then until
 // its process tree has.
-func (f processTree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
-	ended := gone(f.leader)
-	stopReaping := f.keepReaping()
+func (t tree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
+	stopReaping := t.keepReaping()
 	stopped := false
 	select {
-	case <-ended:
+	case <-t.ended:
 	case <-ctx.Done():
 		stopped = true
 	}
 	over := time.After(s.Grace)
 	if stopped {
-		living, _, _ := f.members() // its group is asked all the same
-		f.terminate(living)
+		t.askAgent()
+		t.ask()
 		select {
-		case <-ended:
+		case <-t.ended:
 		case <-over:
 			over = time.After(0)
 		}
 	}
 	stopReaping()
-	left := f.end(stopped, over)
-	exit := exitOf(cmd, ended)
+	left := t.end(stopped, over)
+	exit := exitOf(cmd, t.ended)
 	if stopped {
 		exit = stoppedBy(context.Cause(ctx), s)
 	}
@@ -227,7 +242,7 @@ func stoppedBy(cause error, s fleet.SessionSpec) fleet.SessionExit {
 func exitOf(cmd *exec.Cmd, ended <-chan struct{}) fleet.SessionExit {
 	select {
 	case <-ended:
-	case <-time.After(deathMillis * time.Millisecond):
+	case <-time.After(deathTime):
 		return fleet.SessionExit{End: fleet.Killed, Detail: "it cannot be killed"}
 	}
 	err := cmd.Wait()

@@ -39,6 +39,7 @@ func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	must.Do(t, syscall.Mkfifo(ready, 0o600))
 	return fleet.SessionSpec{
 		Run:         ownRun(state),
+		Unit:        testUnit,
 		Argv:        append([]string{self}, args...),
 		Environment: []string{agentMode + "=" + mode, readyFile + "=" + ready, dumpFile + "=" + filepath.Join(state, "dump")},
 		Dir:         t.TempDir(),
@@ -50,8 +51,7 @@ func testSpec(t *testing.T, mode string, args ...string) fleet.SessionSpec {
 	}
 }
 
-// ownRun is the id of a run of this test alone: all that carries it is killed at the session's end, be it of
-// another test.
+// ownRun is the id of a run of this test alone: two of one id would share a cgroup.
 func ownRun(folder string) fleet.RunID {
 	return fleet.RunID("0r" + strings.ReplaceAll(filepath.Base(filepath.Dir(folder)), "_", ""))
 }
@@ -71,7 +71,7 @@ func variable(s fleet.SessionSpec, name string) string {
 
 func mustRun(ctx context.Context, t *testing.T, s fleet.SessionSpec) fleet.SessionExit {
 	t.Helper()
-	exit := must.Get(Runner{}.Run(ctx, s))(t)
+	exit := must.Get(Runner{Scopes: inScope{}}.Run(ctx, s))(t)
 	return exit
 }
 
@@ -397,7 +397,8 @@ func TestLookPath(t *testing.T) {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	s := testSpec(t, "exit", "1")
-	for range 2 {
+	for _, run := range []fleet.RunID{s.Run, s.Run + "0"} {
+		s.Run = run // each has a cgroup of its own
 		mustRun(t.Context(), t, s)
 	}
 	if got, err := os.ReadFile(s.Files.Log); err != nil || string(got) != strings.Repeat("to stdout\nto stderr\n", 2) {
@@ -418,7 +419,7 @@ func TestFilesCannotBePrepared(t *testing.T) {
 	} {
 		s := testSpec(t, "dump")
 		spoil(&s)
-		if exit, err := (Runner{}).Run(t.Context(), s); err == nil {
+		if exit, err := (Runner{Scopes: inScope{}}).Run(t.Context(), s); err == nil {
 			t.Errorf("%s: got %+v, want an error", name, exit)
 		}
 		if _, err := os.Stat(variable(s, dumpFile)); !errors.Is(err, os.ErrNotExist) {

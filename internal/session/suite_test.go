@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,6 +23,7 @@ import (
 // reaper of its descendants, which this process cannot be for tests side by side.
 type order struct {
 	Run       fleet.RunID
+	Unit      string // in which the supervisor is; empty: it adopts what its agent leaves
 	State     string
 	Dir       string
 	Script    string // run by bash
@@ -62,8 +65,12 @@ func supervise() error {
 	if err != nil {
 		return err
 	}
-	exit, err := Runner{Adopts: true}.Run(context.Background(), fleet.SessionSpec{
-		Run: o.Run, Argv: []string{"bash", "-c", o.Script}, Dir: o.Dir, Files: files, Alive: alive,
+	r := Runner{Scopes: inScope{}}
+	if o.Unit == "" {
+		r.Scopes = nil
+	}
+	exit, err := r.Run(context.Background(), fleet.SessionSpec{
+		Run: o.Run, Unit: o.Unit, Argv: []string{"bash", "-c", o.Script}, Dir: o.Dir, Files: files, Alive: alive,
 		Environment: []string{"PATH=" + os.Getenv("PATH"), "STINT_RUN_ID=" + string(o.Run)},
 		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: fleet.PromptStdin,
 		Timeout: o.Timeout, Silence: o.Silence, Grace: o.Grace, LogLimit: o.LogLimit, Echo: echo,
@@ -71,19 +78,14 @@ func supervise() error {
 	if err != nil {
 		return err
 	}
-	r := told{
+	t := told{
 		End: exit.End, Status: exit.Status, Detail: exit.Detail, Printed: exit.Output.Printed, Missing: exit.Output.Missing,
 	}
 	if err := errors.Join(exit.Left, exit.Output.Fault); err != nil {
-		r.Fault = err.Error()
+		t.Fault = err.Error()
 	}
-	all, err := listProcesses()
-	for _, p := range all {
-		if p.parent == os.Getpid() {
-			r.Children = append(r.Children, p.pid)
-		}
-	}
-	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(r))
+	t.Children, err = children()
+	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(t))
 }
 
 // newOrder is an order for a script, with files in folders of the test's own.
@@ -91,7 +93,7 @@ func newOrder(t *testing.T, script string) order {
 	t.Helper()
 	dir := must.Get(filepath.EvalSymlinks(t.TempDir()))(t)
 	o := order{
-		Run: ownRun(dir), State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
+		Run: ownRun(dir), Unit: testUnit, State: t.TempDir(), Dir: dir, Script: script, Timeout: patience, Grace: 50 * time.Millisecond,
 	}
 	files := o.files()
 	must.Do(t, os.MkdirAll(files.Dir, 0o700))
@@ -121,9 +123,10 @@ func (o order) command(t *testing.T) *exec.Cmd {
 // else they changed: the code under test does not know them by it.
 func inFolder(t *testing.T, dir string) (pids []int) {
 	t.Helper()
-	all := must.Get(processes())(t)
-	for _, pid := range all {
-		if at, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid)); err == nil && at == dir {
+	all := must.Get(filepath.Glob("/proc/[0-9]*"))(t)
+	for _, process := range all {
+		if at, err := os.Readlink(process + "/cwd"); err == nil && at == dir {
+			pid := must.Get(strconv.Atoi(filepath.Base(process)))(t)
 			pids = append(pids, pid)
 		}
 	}
@@ -164,7 +167,7 @@ const (
 		until [ -e hidden ]; do sleep 0.01; done; `
 )
 
-// TestCharacters runs agents of every character.
+// TestCharacters runs agents of every character, in a cgroup and without one.
 func TestCharacters(t *testing.T) {
 	t.Parallel()
 	exited := func(printed int64) told { return told{End: fleet.Exited, Printed: printed} }
@@ -222,17 +225,19 @@ func TestCharacters(t *testing.T) {
 		"not reading":     {`exit 0`, func(o *order) { o.PromptLen = 10 << 20 }, exited(0), ""},
 		"reading":         {`wc -c`, func(o *order) { o.PromptLen = 10 << 20 }, exited(9), "10485760\n"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := newOrder(t, tt.script)
-			if tt.change != nil {
-				tt.change(&o)
-			}
-			must.Equal(t, "told", obeyed(t, o), tt.want)
-			if got := readFile(t, o.files().Log); got != tt.log {
-				t.Errorf("log %q, want %q", got, tt.log)
-			}
-		})
+		for how, unit := range map[string]string{"cgroup": testUnit, "adopted": ""} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				o := newOrder(t, tt.script)
+				if o.Unit = unit; tt.change != nil {
+					tt.change(&o)
+				}
+				must.Equal(t, "told", obeyed(t, o), tt.want)
+				if got := readFile(t, o.files().Log); got != tt.log {
+					t.Errorf("log %q, want %q", got, tt.log)
+				}
+			})
+		}
 	}
 }
 
@@ -284,6 +289,86 @@ func TestSupervisorKilled(t *testing.T) {
 	must.Do(t, cmd.Process.Kill())
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the agent is gone", func() bool { return len(inFolder(t, o.Dir)) == 0 })
+}
+
+// TestEndOfAnOrphan kills the supervisor of a session. What is left is known to live and is ended: in a cgroup
+// whatever it is, without one the agent and its group.
+func TestEndOfAnOrphan(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ unit, script string }{
+		"hidden":       {testUnit, hidden + `: >talked; exec sleep 100`},
+		"hidden alone": {testUnit, hidden + `: >talked; kill -KILL $$`},
+		"many":         {testUnit, `trap '' TERM; : >talked; while :; do setsid sleep 100 & sleep 0.001; done`},
+		"below":        {testUnit, `d=/sys/fs/cgroup$(sed -n s/^0:://p /proc/self/cgroup)/own; mkdir $d; echo $$ >$d/cgroup.procs; : >talked; exec sleep 100`},
+		"adopted":      {"", `trap '' TERM HUP; sleep 100 & : >talked; exec 3>&-; wait`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrder(t, tt.script)
+			o.Unit, o.Grace = tt.unit, patience
+			cmd := o.command(t)
+			must.Do(t, cmd.Start())
+			eventually(t, "the agent at work", func() bool { _, err := os.Stat(o.Dir + "/talked"); return err == nil })
+			if name == "hidden alone" { // asked to end, and deaf
+				eventually(t, "the agent gone", func() bool { return len(inFolder(t, o.Dir)) == 2 })
+			}
+			must.Do(t, cmd.Process.Kill())
+			_ = cmd.Wait() // it was killed
+			s, r := Sessions{State: o.State, Locks: unlocked{}, Log: slog.New(slog.DiscardHandler)}, fleet.Run{ID: o.Run}
+			r.StartedAt = time.Unix(1, 0)
+			must.Equal(t, "liveness", s.Liveness(t.Context(), r), fleet.Lives)
+			must.Do(t, s.End(t.Context(), r))
+			must.Equal(t, "liveness", s.Liveness(t.Context(), r), fleet.Gone)
+			eventually(t, "nothing left", func() bool { return len(inFolder(t, o.Dir)) == 0 })
+			must.Do(t, s.End(t.Context(), r)) // there is nothing to end
+		})
+	}
+}
+
+// unlocked are the locks of runs that nobody holds any more.
+type unlocked struct{}
+
+func (unlocked) Lives(fleet.RunID) (bool, error) { return false, nil }
+
+// TestContain refuses a cgroup in which the session's unit has no part.
+func TestContain(t *testing.T) {
+	t.Parallel()
+	for name, r := range map[string]Runner{"another unit": {Scopes: inScope{}}, "no manager": {}} {
+		if c, err := r.contain(t.Context(), "0r1", "another.service"); err == nil {
+			t.Errorf("%s: got cgroup %s, want an error", name, c)
+		}
+	}
+	c := must.Get(Runner{Scopes: inScope{}}.contain(t.Context(), "0rcontain", testUnit))(t)
+	must.Do(t, c.kill()) // nothing is in it
+	must.Do(t, os.Remove(c.file("")))
+	must.Do(t, c.kill())
+	if left, err := c.populated(); err != nil || left {
+		t.Errorf("a cgroup that is gone: %t, %v", left, err)
+	}
+}
+
+// TestReadTrace takes no cgroup but that of the run, and no group of every process there is.
+func TestReadTrace(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]trace{
+		"/user.slice/a.service/0r1":    {group: "/user.slice/a.service/0r1"},
+		"/user.slice/a.service":        {},
+		"/user.slice/a.service/0r2":    {},
+		"/user.slice/../a.service/0r1": {},
+		"0r1":                          {},
+		"71 12345":                     {agent: 71, start: 12345},
+		"1 12345":                      {},
+		"-1 12345":                     {},
+		"71":                           {},
+		"":                             {},
+	} {
+		if got := readTrace(text, "0r1"); got != want {
+			t.Errorf("%q: got %+v, want %+v", text, got, want)
+		}
+		if want != (trace{}) {
+			must.Equal(t, "text", want.String(), text)
+		}
+	}
 }
 
 func eventually(t *testing.T, what string, fn func() bool) {

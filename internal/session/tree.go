@@ -5,118 +5,173 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"stint/internal/fleet"
-	"stint/internal/plain"
 )
 
-// processTree is the processes of one session: each process that is in the agent's session or group,
-// carries the run's id, descends from one of these, or was adopted from them.
-//
-// The agent leads a session of its own, which nobody can enter from outside and which
-// this process's other children do not leave. So a child of this process that is in
-// another session is the agent or an orphan of its making, whatever it did to its
-// environment, its descriptors, its group and its session.
-type processTree struct {
-	run    fleet.RunID
-	leader int  // the agent; not reaped before the tree is gone, so that its number stays its own
-	adopts bool // this process is the reaper of its descendants, and they are all of this tree
+// tree is the processes of one session: those in its cgroup. Without one, this process is the reaper of its
+// descendants, and they are the agent and the orphans that it was given. The agent leads a session of its own,
+// which this process's other children do not leave.
+type tree struct {
+	leader int             // the agent; not reaped before the tree is gone, so that its number stays its own. 0: it was
+	ended  <-chan struct{} // closed when the agent has ended
+	group  cgroup          // empty: there is none
 }
 
-// members finds who lives, and which zombies nobody else will reap.
-func (f processTree) members() (living, zombies []process, err error) {
-	left, err := leftoversOf(f.run)
-	if err != nil {
-		return nil, nil, err
+// left reports whether any of it lives.
+func (t tree) left() (bool, error) {
+	if t.group != "" {
+		return t.group.populated()
 	}
-	// After the leftovers were looked for, which takes longer: this list is the last word.
-	all, err := listProcesses()
-	if err != nil {
-		return nil, nil, err
-	}
-	adopted, err := f.adopted(all)
-	if err != nil {
-		return nil, nil, err
-	}
-	member := map[int]bool{f.leader: true}
-	for _, pid := range left {
-		member[pid] = true
-	}
-	for _, p := range adopted {
-		member[p.pid] = true
-	}
-	for _, p := range all {
-		if p.session == f.leader || p.group == f.leader {
-			member[p.pid] = true
-		}
-	}
-	addDescendants(member, all)
-	delete(member, os.Getpid()) // were it its own ancestor, by a number used again
-	for _, p := range all {
-		if member[p.pid] && !p.dead {
-			living = append(living, p)
-		}
-	}
-	return living, onlyDead(adopted), nil
+	living, err := t.adopted()
+	return len(living) > 0, err
 }
 
-// adopted are the orphans that this process was given.
-func (f processTree) adopted(all []process) (orphans []process, err error) {
-	if !f.adopts {
-		return nil, nil
-	}
-	self := os.Getpid()
-	own, err := unix.Getsid(self)
+// adopted are the agent, unless it has ended, and its orphans. Those that have ended are reaped.
+func (t tree) adopted() (living []int, err error) {
+	own, err := unix.Getsid(0)
 	if err != nil {
 		return nil, fmt.Errorf("read own session: %w", err)
 	}
-	for _, p := range all {
-		if p.parent == self && p.session != own && p.pid != f.leader {
-			orphans = append(orphans, p)
+	// A process that ended may have left a child since the list was read: only a look that reaps none is the last word.
+	for reaped := true; reaped; {
+		living, reaped = nil, false
+		children, err := children()
+		if err != nil {
+			return nil, err
 		}
+		for _, pid := range children {
+			session, err := unix.Getsid(pid)
+			if err != nil || session == own {
+				continue
+			}
+			if pid == t.leader {
+				select {
+				case <-t.ended:
+				default:
+					living = append(living, pid)
+				}
+				continue
+			}
+			if got, err := unix.Wait4(pid, nil, unix.WNOHANG, nil); err == nil && got == pid {
+				reaped = true
+			} else {
+				living = append(living, pid)
+			}
+		}
+		reaped = reaped && len(living) == 0
 	}
-	return orphans, nil
+	return living, nil
 }
 
-func onlyDead(all []process) []process {
-	return plain.Kept(all, func(p process) bool { return p.dead })
-}
-
-// addDescendants adds the descendants of the members to them.
-func addDescendants(member map[int]bool, all []process) {
-	for grown := true; grown; {
-		grown = false
-		for _, p := range all {
-			if member[p.parent] && !member[p.pid] {
-				member[p.pid], grown = true, true
+// children are this process's, zombies too.
+func children() (pids []int, err error) {
+	lists, err := filepath.Glob("/proc/self/task/*/children") // its pattern is sound
+	if err != nil || len(lists) == 0 {
+		return nil, errors.Join(err, errors.New("this kernel does not list the children of processes"))
+	}
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // of a thread that ended there are none
+		for word := range strings.FieldsSeq(string(text)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
 			}
 		}
 	}
+	return pids, nil
 }
 
-// reap collects zombies, and returns how many there were.
-func reap(zombies []process) (reaped int) {
-	for _, p := range zombies {
-		if pid, err := unix.Wait4(p.pid, nil, unix.WNOHANG, nil); err == nil && pid == p.pid {
-			reaped++
-		}
+// ask has the processes outside of the agent's group end, also those that are stopped and would not hear it.
+func (t tree) ask() {
+	pids := t.group.members()
+	if t.group == "" {
+		pids, _ = t.adopted() // one that is not asked is killed later
 	}
-	return reaped
+	for _, pid := range pids {
+		if group, err := unix.Getpgid(pid); err != nil || group == t.leader {
+			continue
+		}
+		meant := func(pid int) bool { return t.group == "" || t.group.holds(pid) }
+		_ = open(pid, meant, func(fd int) error {
+			return errors.Join(unix.PidfdSendSignal(fd, unix.SIGTERM, nil, 0), unix.PidfdSendSignal(fd, unix.SIGCONT, nil, 0))
+		})
+	}
 }
 
-// settled finds who lives once no zombie is left. A process that ended since the look before
-// left one, and may have left a child that was not listed yet: only a look that finds neither
-// proves that the tree is gone.
-func (f processTree) settled() ([]process, error) {
-	for {
-		living, zombies, err := f.members()
-		if reaped := reap(zombies); err != nil || len(living) > 0 || reaped == 0 {
-			return living, err
+// askAgent has the agent and its group end.
+func (t tree) askAgent() {
+	_ = unix.Kill(-t.leader, unix.SIGTERM)
+	_ = unix.Kill(-t.leader, unix.SIGCONT)
+}
+
+// Looks at a tree that was asked to end: most of them end at once, the others take as
+// long as their cleaning up does.
+const (
+	firstWait = 2 * time.Millisecond
+	lastWait  = 100 * time.Millisecond
+)
+
+// end returns once the tree is gone. It asks its processes to end, unless all were asked before,
+// and kills it when it is not gone by the time that over fires.
+func (t tree) end(asked bool, over <-chan time.Time) error {
+	first := true
+	for wait := firstWait; ; wait = min(2*wait, lastWait) {
+		left, err := t.left()
+		if err != nil || !left {
+			return err
+		}
+		if !asked {
+			t.askAgent()
+		}
+		if !asked || first && t.group == "" { // orphans are known once their parents have ended
+			t.ask()
+		}
+		asked, first = true, false
+		select {
+		case <-over:
+			return t.kill()
+		case <-time.After(wait):
 		}
 	}
+}
+
+// maxSweeps bounds how often orphans are looked for: one that forks all the time may have a new child at each look.
+const maxSweeps = 100
+
+func (t tree) kill() error {
+	if t.group != "" {
+		return t.group.kill()
+	}
+	for range maxSweeps {
+		living, err := t.adopted()
+		if err != nil || len(living) == 0 {
+			return err
+		}
+		if t.leader != 0 {
+			_ = unix.Kill(-t.leader, unix.SIGKILL) // all at once: its members cannot outrun it
+		}
+		for _, pid := range living { // children: their numbers stay theirs until they are reaped
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
+		for _, pid := range living {
+			if err := open(pid, func(int) bool { return true }, died); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.New("kill what the agent left: it forks faster than it dies")
+}
+
+// adopt makes this process, for the rest of its life, the reaper of its descendants.
+func adopt() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("adopt orphans: %w", err)
+	}
+	return nil
 }
 
 // reapPause is the least time between two looks for zombies: an agent that starts and
@@ -125,8 +180,8 @@ const reapPause = time.Second
 
 // keepReaping reaps orphans as they end, for else a long session could fill the
 // process table with them. The function it returns ends that.
-func (f processTree) keepReaping() (stop func()) {
-	if !f.adopts {
+func (t tree) keepReaping() (stop func()) {
+	if t.group != "" {
 		return func() {}
 	}
 	died := make(chan os.Signal, 1)
@@ -140,10 +195,7 @@ func (f processTree) keepReaping() (stop func()) {
 				return
 			case <-died:
 			}
-			if all, err := listProcesses(); err == nil { // only the last look may not fail
-				orphans, _ := f.adopted(all)
-				reap(onlyDead(orphans))
-			}
+			_, _ = t.adopted() // only the last look may not fail
 			select {
 			case <-quit:
 				return
@@ -156,61 +208,6 @@ func (f processTree) keepReaping() (stop func()) {
 		close(quit)
 		<-done
 	}
-}
-
-// terminate asks every process to end, also those that are stopped and would not hear it. A process
-// that ignores it, or is not found, is killed later.
-func (f processTree) terminate(living []process) {
-	_ = unix.Kill(-f.leader, unix.SIGTERM)
-	_ = unix.Kill(-f.leader, unix.SIGCONT)
-	for _, p := range living {
-		if p.group != f.leader {
-			_ = p.signal(unix.SIGTERM)
-			_ = p.signal(unix.SIGCONT)
-		}
-	}
-}
-
-// Looks at a tree that was asked to end: most of them end at once, the others take as
-// long as their cleaning up does.
-const (
-	firstWait = 2 * time.Millisecond
-	lastWait  = 100 * time.Millisecond
-)
-
-// end returns once the tree is gone. It asks its processes to end, unless they were asked before,
-// and kills it when it is not gone by the time that over fires.
-func (f processTree) end(asked bool, over <-chan time.Time) error {
-	for wait := firstWait; ; wait = min(2*wait, lastWait) {
-		living, err := f.settled()
-		if err != nil || len(living) == 0 {
-			return err
-		}
-		if !asked {
-			f.terminate(living)
-			asked = true
-		}
-		select {
-		case <-over:
-			return f.kill()
-		case <-time.After(wait):
-		}
-	}
-}
-
-func (f processTree) kill() error {
-	for range maxSweeps {
-		living, err := f.settled()
-		if err != nil || len(living) == 0 {
-			return err
-		}
-		_ = unix.Kill(-f.leader, unix.SIGKILL) // all at once: its members cannot outrun it
-		errs := plain.Each(living, process.kill)
-		if err := errors.Join(errs...); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("kill what is left of run %s: it forks faster than it dies", f.run)
 }
 
 // gone is closed when a child has ended. It stays a zombie, and its number its own.

@@ -39,8 +39,6 @@ type Sessions interface {
 	// Liveness says whether any process of a run's session is left; of an open run that has
 	// not begun, whether its timer or its unit is there.
 	Liveness(ctx context.Context, r fleet.Run) fleet.Liveness
-	// Livenesses says so of each of many runs, in one look at the machine's processes.
-	Livenesses(ctx context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness
 	// Supervised reports whether the process that began a run is still there.
 	Supervised(r fleet.Run) bool
 	// Suspended reports whether that process is stopped, and does nothing.

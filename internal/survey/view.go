@@ -89,12 +89,8 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	}
 	var gone []fleet.Run
-	var lives map[fleet.RunID]fleet.Liveness
-	if asked := slices.DeleteFunc(slices.Clone(v.Snapshot.Open), byTime); len(asked) > 0 {
-		lives = f.Sessions.Livenesses(ctx, asked...)
-	}
 	for _, r := range v.Snapshot.Open {
-		if !f.live(r, v.Now, func() fleet.Liveness { return lives[r.ID] }) {
+		if !f.Live(ctx, r, v.Now) {
 			gone = append(gone, r)
 			continue
 		}
@@ -144,22 +140,15 @@ func (v View) Without(r fleet.Run) {
 // that follows another still waits; for others, and where nobody can be asked, the time
 // decides.
 func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	return f.live(r, now, func() fleet.Liveness { return f.Sessions.Liveness(ctx, r) })
-}
-
-func (f *Fleet) live(r fleet.Run, now time.Time, ask func() fleet.Liveness) bool {
 	if said, certain := f.Here.Says(r.Seat); certain && said == fleet.Gone {
 		return false
 	}
-	if byTime(r) {
+	if r.StartedAt.IsZero() && r.Source != fleet.FromRespawn {
 		return !missedStart(r, now)
 	}
-	l := ask()
+	l := f.Sessions.Liveness(ctx, r)
 	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || !missedStart(r, now))
 }
-
-// byTime reports whether the time alone decides if a run is about to have a session.
-func byTime(r fleet.Run) bool { return r.StartedAt.IsZero() && r.Source != fleet.FromRespawn }
 
 // missedStart reports whether a planned run should have begun by now. One that was planned
 // later than now was so by a clock that has been set back.

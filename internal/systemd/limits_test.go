@@ -200,7 +200,7 @@ func TestLimitsOfARealUnit(t *testing.T) {
 	warnings := Unenforced(root, fmt.Sprint(unit["MainPID"]), spec.Properties)
 	undelegated := Undelegated(root, manager, spec.Properties)
 	t.Logf("manager in %s, unit in %s: %q, %q", manager, unit["ControlGroup"], warnings, undelegated)
-	folder := filepath.Join(cgroupRoot, unit["ControlGroup"].(string))
+	folder := filepath.Join("/sys/fs/cgroup", unit["ControlGroup"].(string))
 	for property, file := range map[string]string{"MemoryMax": "memory.max", "CPUWeight": "cpu.weight", "TasksMax": "pids.max", "CPUQuota": "cpu.max"} {
 		_, err := os.Stat(filepath.Join(folder, file))
 		for _, list := range [][]string{warnings, undelegated} {

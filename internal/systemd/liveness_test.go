@@ -2,8 +2,6 @@ package systemd
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"stint/internal/fleet"
@@ -48,29 +46,6 @@ func TestPopulated(t *testing.T) {
 	}
 }
 
-// TestCgroupKill ends a unit by its cgroup, without its manager.
-func TestCgroupKill(t *testing.T) {
-	t.Parallel()
-	m := testManager(t)
-	ctx := testContext(t)
-	works := testSpec(t, testFleet(t, m), "0r1", "wait")
-	start(t, m, works)
-	properties := must.Get(m.conn.GetAllPropertiesContext(ctx, works.Name))(t)
-	name, _ := properties["ControlGroup"].(string)
-	var units Units
-	if got, err := units.CgroupPopulated(name); name == "" || err != nil || !got {
-		t.Fatalf("%q populated %t, %v", name, got, err)
-	}
-	must.Do(t, units.KillCgroup(name))
-	eventually(t, "the cgroup empty", func(context.Context) bool {
-		got, err := units.CgroupPopulated(name)
-		return err == nil && !got
-	})
-	if err := units.KillCgroup("/no/such"); err != nil {
-		t.Errorf("kill of what is gone: %v", err)
-	}
-}
-
 // TestPopulatedOfAnUnreachableManager is an error, never an answer.
 func TestPopulatedOfAnUnreachableManager(t *testing.T) {
 	t.Parallel()
@@ -83,34 +58,5 @@ func TestPopulatedOfAnUnreachableManager(t *testing.T) {
 	}
 	if err := m.Stop(ctx, unit); err == nil {
 		t.Error("stopped by a manager that does not answer, want an error")
-	}
-}
-
-func TestPopulatedCgroup(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, events string
-		want         bool
-	}{
-		{"a process below", "populated 1\nfrozen 0\n", true},
-		{"frozen", "frozen 1\npopulated 1\n", true},
-		{"empty", "populated 0\nfrozen 0\n", false},
-		{"says nothing", "frozen 0\n", false},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			must.Do(t, os.WriteFile(filepath.Join(dir, "cgroup.events"), []byte(tt.events), 0o600))
-			if got, err := populated(dir); err != nil || got != tt.want {
-				t.Errorf("populated %t, %v; want %t", got, err, tt.want)
-			}
-		})
-	}
-	if got, err := populated(filepath.Join(t.TempDir(), "gone")); err != nil || got {
-		t.Errorf("a cgroup that is gone: %t, %v; want empty", got, err)
-	}
-	if _, err := populated("/dev/null"); err == nil {
-		t.Error("a cgroup that cannot be read: no error")
 	}
 }

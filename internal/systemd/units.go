@@ -2,10 +2,6 @@ package systemd
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"stint/internal/fleet"
@@ -63,23 +59,7 @@ func (Units) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Dur
 	return with(ctx, func(m *Manager) error { return m.StartAfter(ctx, spec, delay) })
 }
 
-// CgroupPopulated reports whether a process is in a cgroup of the unified hierarchy, or below it,
-// by the kernel's own word. In one that is gone, and in "", there is none.
-func (Units) CgroupPopulated(cgroup string) (bool, error) {
-	if cgroup == "" {
-		return false, nil
-	}
-	return populated(filepath.Join(cgroupRoot, cgroup))
-}
-
-// KillCgroup ends all that is in a cgroup, or below it, whatever the manager knows of it.
-func (Units) KillCgroup(cgroup string) error {
-	if cgroup == "" {
-		return nil
-	}
-	err := os.WriteFile(filepath.Join(cgroupRoot, cgroup, "cgroup.kill"), []byte("1"), 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+// Scope moves this process into a new scope, see [Manager.Scope].
+func (Units) Scope(ctx context.Context, name string) error {
+	return Ask(ctx, func(ctx context.Context, m *Manager) error { return m.Scope(ctx, name) })
 }

@@ -58,6 +58,22 @@ func (m *Manager) Start(ctx context.Context, specs []fleet.UnitSpec) []error {
 	return errs
 }
 
+// Scope moves this process into a new scope. It may divide the scope's cgroup, which ends when nothing is left in it.
+func (m *Manager) Scope(ctx context.Context, name string) error {
+	properties := []sdbus.Property{
+		setting("PIDs", []uint32{uint32(os.Getpid())}), //nolint:gosec // it is no negative number
+		setting("Delegate", true),
+		setting("CollectMode", "inactive-or-failed"),
+	}
+	err := m.do(ctx, name, func(job chan<- string) (int, error) {
+		return m.conn.StartTransientUnitContext(ctx, name, modeFail, properties, job)
+	})
+	if err != nil {
+		return fmt.Errorf("start scope %s: %w", name, err)
+	}
+	return nil
+}
+
 // queue hands the spec to the manager; the job's result comes on the channel.
 func (m *Manager) queue(ctx context.Context, spec fleet.UnitSpec) (<-chan string, error) {
 	properties, err := workerProperties(spec, os.Geteuid())
@@ -125,6 +141,8 @@ func workerProperties(spec fleet.UnitSpec, uid int) ([]sdbus.Property, error) {
 		sdbus.PropType("exec"),
 		// Ended units are unloaded, failed ones too; thousands of them break a manager.
 		setting("CollectMode", "inactive-or-failed"),
+		// Its agent gets a cgroup below that of the unit.
+		setting("Delegate", true),
 		// SIGTERM goes to stint alone, which stops its agent; remaining processes are killed.
 		setting("KillMode", "mixed"),
 		setting("TimeoutStopUSec", microseconds(spec.StopTimeout)),

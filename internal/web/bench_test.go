@@ -149,17 +149,10 @@ func (b *bench) with(ctx context.Context, fn func(*inspect.Explainer) error) err
 type sessions struct{}
 
 func (sessions) Liveness(context.Context, fleet.Run) fleet.Liveness { return fleet.Lives }
-func (sessions) Livenesses(_ context.Context, runs ...fleet.Run) map[fleet.RunID]fleet.Liveness {
-	said := map[fleet.RunID]fleet.Liveness{}
-	for _, r := range runs {
-		said[r.ID] = fleet.Lives
-	}
-	return said
-}
-func (sessions) Suspended(fleet.Run) bool              { return false }
-func (sessions) Supervised(fleet.Run) bool             { return true }
-func (sessions) End(context.Context, fleet.Run) error  { return nil }
-func (sessions) Stop(context.Context, fleet.Run) error { return nil }
+func (sessions) Suspended(fleet.Run) bool                           { return false }
+func (sessions) Supervised(fleet.Run) bool                          { return true }
+func (sessions) End(context.Context, fleet.Run) error               { return nil }
+func (sessions) Stop(context.Context, fleet.Run) error              { return nil }
 
 // noRepo is a workspace in which there is nothing to tidy up. Nobody works in it.
 type noRepo struct{ engine.Repo }
