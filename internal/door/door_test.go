@@ -10,10 +10,13 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"stint/internal/door"
 	"stint/internal/fleet"
@@ -191,6 +194,39 @@ func TestServeStale(t *testing.T) {
 	path, _ := serve(t, folder, echo)
 	if err := knock(t, path); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAnotherUser refuses whoever is not the user of the session, also where the folder is open to others.
+func TestAnotherUser(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	asked := false
+	path, _ := serve(t, t.TempDir(), func(ctx context.Context, q door.Request) (door.Answer, error) {
+		asked = true
+		return echo(ctx, q)
+	})
+	said := make(chan string)
+	go func() {
+		runtime.LockOSThread() // and never unlocks it: the thread is another user's to its end
+		const same = ^uintptr(0)
+		_, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, same, 65534, same)
+		// It may use the files of the user all the same.
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, 0, 0, 0)
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+		if errno != 0 || err != nil {
+			said <- fmt.Sprint(errno, err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, `{"version":1,"verb":"claim verify"}`)
+		text, _ := io.ReadAll(conn)
+		said <- string(text)
+	}()
+	if got := <-said; !strings.Contains(got, "user 65534: this is the door of user 0") || asked {
+		t.Errorf("got %q, and asked is %t", got, asked)
 	}
 }
 
