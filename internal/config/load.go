@@ -189,7 +189,7 @@ func (c *Config) fillCategories(o Options) {
 		}
 		for property, value := range category.Unit {
 			if err := o.checkUnit(property, value); err != nil {
-				c.file.Report(under(key+".unit", property), err, "see man systemd.resource-control and systemd.exec")
+				c.file.Report(under(key+".unit", property), err, "see man systemd.resource-control")
 			}
 		}
 		c.Categories[name] = category

@@ -518,7 +518,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"reserved variable passed", strings.Replace(least, "[category", "pass_environment = [\"STINT_X\"]\n[category", 1), `5:21: agent.claude.pass_environment[0]: "STINT_X": names that start with STINT_ are reserved`, "rename or remove it"},
 		{"variable passed twice", strings.Replace(least, "[category", "pass_environment = [\"A\", \"A\"]\n[category", 1), `5:26: agent.claude.pass_environment[1]: "A" is listed twice`, "remove one"},
 		{"unit, with a hint", least + "unit = { Memory = 1 }", "6:10: category.code.unit.Memory: unknown property", "did you mean MemoryMax?"},
-		{"unit", least + "[category.code.unit]\nWeight = 0", "7:1: category.code.unit.Weight: want 1 to 10000, not 0", "see man systemd.resource-control and systemd.exec"},
+		{"unit", least + "[category.code.unit]\nWeight = 0", "7:1: category.code.unit.Weight: want 1 to 10000, not 0", "see man systemd.resource-control"},
 	})
 }
 

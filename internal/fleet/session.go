@@ -152,6 +152,7 @@ type SessionExit struct {
 	Detail string // with Killed and NoProcess, and with Overran if it fell silent: what happened
 	Result []byte // the result file; nil when there is none
 	Spoilt string // why the result file could not be read
+	OOM    int    // processes that the kernel killed for want of memory
 	Left   error  // why not every process of the session could be ended
 	Output Output
 }

@@ -220,6 +220,11 @@ func TestJudgeByEvidence(t *testing.T) {
 			map[string]float64{"grade_work": 0.5},
 		},
 		{
+			"a process was killed for want of memory",
+			Evidence{Exit: fleet.SessionExit{OOM: 2}},
+			fleet.Noop, nil, "exit status 0 with no commit and no result file; the kernel killed 2 of its processes for want of memory", nil,
+		},
+		{
 			"too much to be counted",
 			Evidence{Commits: 1, Changes: &Changes{Commits: 1, Files: 2000, Insertions: 9000, Cut: true}},
 			fleet.Productive, value(0.58), "1 commit in 2000 files or more",

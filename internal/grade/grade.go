@@ -12,6 +12,7 @@ package grade
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -118,6 +119,9 @@ func Assess(e Evidence) Judgement {
 	}
 	if e.Moved != "" {
 		v.Reason = annotate(v.Reason, "the workspace is on "+line(e.Moved)+" now")
+	}
+	if e.Exit.OOM > 0 {
+		v.Reason = annotate(v.Reason, fmt.Sprintf("the kernel killed %d of its processes for want of memory", e.Exit.OOM))
 	}
 	if e.Exit.End == fleet.Exited {
 		v.ExitStatus = &e.Exit.Status

@@ -102,6 +102,23 @@ func (c cgroup) below(name string) cgroup { return cgroup(path.Join(string(c), n
 
 func (c cgroup) file(name string) string { return filepath.Join(cgroups, string(c), name) }
 
+// oomKills counts the processes that the kernel has killed for want of memory, in the unit of this process. Where the
+// manager was not given the controller of memory, nobody counts them.
+func oomKills() int {
+	unit, _ := ownCgroup()
+	text, _ := os.ReadFile(unit.file("memory.events"))
+	return readOOM(string(text))
+}
+
+func readOOM(text string) (kills int) {
+	for line := range strings.Lines(text) {
+		if count, found := strings.CutPrefix(line, "oom_kill "); found {
+			kills, _ = strconv.Atoi(strings.TrimSpace(count))
+		}
+	}
+	return kills
+}
+
 // members are the processes in it and below it.
 func (c cgroup) members() (pids []int) {
 	_ = filepath.WalkDir(c.file(""), func(name string, _ fs.DirEntry, err error) error {

@@ -93,7 +93,9 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	if err != nil {
 		return fleet.SessionExit{}, err
 	}
+	killed := oomKills()
 	exit, err := r.run(ctx, cmd, s, log, group)
+	exit.OOM = oomKills() - killed
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
 }

@@ -347,6 +347,12 @@ func TestContain(t *testing.T) {
 	}
 }
 
+func TestReadOOM(t *testing.T) {
+	t.Parallel()
+	must.Equal(t, "kills", readOOM("low 0\nhigh 7\nmax 9\noom 2\noom_kill 3\noom_group_kill 1\n"), 3)
+	must.Equal(t, "kills without a controller", readOOM(""), 0)
+}
+
 // TestReadTrace takes no cgroup but that of the run, and no group of every process there is.
 func TestReadTrace(t *testing.T) {
 	t.Parallel()

@@ -3,7 +3,6 @@ package systemd
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	sdbus "github.com/coreos/go-systemd/v22/dbus"
@@ -21,7 +20,7 @@ type timer struct {
 // transient timer of the same name. Both are gone once the service has ended; nothing of
 // this process need live until then. A machine that goes down before forgets it.
 func (m *Manager) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error {
-	service, err := workerProperties(spec, os.Geteuid())
+	service, err := workerProperties(spec)
 	if err != nil {
 		return fmt.Errorf("start unit %s later: %w", spec.Name, err)
 	}

@@ -3,127 +3,56 @@ package systemd
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	sdbus "github.com/coreos/go-systemd/v22/dbus"
-	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
 
-// property is one setting of systemd.resource-control(5), systemd.exec(5) or
-// systemd.service(5) that a category may give its workers.
+// property is a limit of systemd.resource-control(5) or systemd.exec(5) that a category may give its
+// workers. The kernel enforces some through a file of the unit's cgroup, if the file is there. The manager
+// reports the limit either way.
 type property struct {
-	name  string
-	parse parser
-	onBus string // what D-Bus calls it, where that is not its name in a unit file
+	name   string
+	parse  parser
+	onBus  string // what D-Bus calls it, where that is not its name in a unit file
+	file   string // of the cgroup, which begins with its controller and a dot; empty: none
+	bounds func(text string, want uint64) bool
 }
 
-// properties lists what is known. It is a list and not a pass-through because the
-// names and types that D-Bus wants differ from those of unit files, and because a
-// mistyped setting is to be found when the configuration is read, not at a fire.
+// properties lists what is known. D-Bus wants other types than unit files, and a mistyped setting is to be
+// found when the configuration is read, not at a fire. For anything else, an operator has drop-ins.
 func properties() []property {
-	return append([]property{
-		// Resources.
-		{"MemoryMin", byteCount(0), ""},
-		{"MemoryLow", byteCount(0), ""},
-		{"MemoryHigh", byteCount(1), ""},
-		{"MemoryMax", byteCount(1), ""},
-		{"MemorySwapMax", byteCount(0), ""},
-		{"CPUQuota", cpuQuota, "CPUQuotaPerSecUSec"},
-		{"CPUWeight", weight, ""},
-		{"IOWeight", weight, ""},
-		{"TasksMax", count(1), ""},
-		{"OOMPolicy", word("continue", "stop", "kill"), ""},
-		{"OOMScoreAdjust", integer(-1000, 1000), ""},
-		// Scheduling.
-		{"Nice", integer(-20, 19), ""},
-		{"CPUSchedulingPolicy", number(map[string]int32{"other": 0, "batch": 3, "idle": 5}), ""},
-		{"IOSchedulingClass", number(map[string]int32{"best-effort": 2, "idle": 3}), ""},
-		{"IOSchedulingPriority", integer(0, 7), ""},
-		{"RuntimeMaxSec", timeSpan, "RuntimeMaxUSec"},
-		// Limits of a process set both the soft and the hard limit: the manager takes one for the
-		// other while that has not been given.
-		{"LimitAS", byteCount(0), ""},
-		{"LimitCORE", byteCount(0), ""},
-		{"LimitFSIZE", byteCount(0), ""},
-		{"LimitMEMLOCK", byteCount(0), ""},
-		{"LimitNOFILE", count(0), ""},
-		{"LimitNPROC", count(0), ""},
-		{"UMask", fileMode, ""},
-		// Restrictions.
-		{"LockPersonality", boolean, ""},
-		{"MemoryDenyWriteExecute", boolean, ""},
-		{"NoNewPrivileges", boolean, ""},
-		{"PrivateUsers", boolean, ""},
-		{"ProtectClock", boolean, ""},
-		{"RestrictAddressFamilies", restriction(`^AF_[A-Z0-9]+$`, "AF_INET AF_UNIX"), ""},
-		{"RestrictRealtime", boolean, ""},
-		{"RestrictSUIDSGID", boolean, ""},
-		{"SystemCallErrorNumber", number(map[string]int32{
-			"EPERM": int32(unix.EPERM), "EACCES": int32(unix.EACCES), "EINVAL": int32(unix.EINVAL), "ENOSYS": int32(unix.ENOSYS),
-		}), ""},
-		{"SystemCallFilter", restriction(`^@?[a-z_][a-z0-9_-]*$`, "@system-service"), ""},
-		{"LoadCredential", credentials, ""},
-	}, isolation()...)
-}
-
-// isolation is what gives a worker its own view of the machine.
-func isolation() []property {
 	return []property{
-		{"BindPaths", binds, ""},
-		{"BindReadOnlyPaths", binds, ""},
-		{"InaccessiblePaths", paths, ""},
-		{"PrivateDevices", boolean, ""},
-		{"PrivateNetwork", boolean, ""},
-		{"PrivateTmp", boolean, ""},
-		{"ProtectControlGroups", boolean, ""},
-		{"ProtectHome", word("yes", "no", "read-only", "tmpfs"), ""},
-		{"ProtectHostname", boolean, ""},
-		{"ProtectKernelLogs", boolean, ""},
-		{"ProtectKernelModules", boolean, ""},
-		{"ProtectKernelTunables", boolean, ""},
-		{"ProtectProc", word("noaccess", "invisible", "ptraceable", "default"), ""},
-		{"ProtectSystem", word("yes", "no", "full", "strict"), ""},
-		{"ReadOnlyPaths", paths, ""},
-		{"ReadWritePaths", paths, ""},
-		{"TemporaryFileSystem", fileSystems, ""},
-	}
-}
-
-// powerless are the properties that a manager without privileges accepts and does not enforce:
-// they take programs in the kernel that only root may load.
-func powerless() []string {
-	return []string{
-		"BPFProgram", "DeviceAllow", "DevicePolicy", "IPAddressAllow", "IPAddressDeny", "IPEgressFilterPath", "IPIngressFilterPath",
-		"RestrictFileSystems", "RestrictNetworkInterfaces", "SocketBindAllow", "SocketBindDeny",
-	}
-}
-
-// wantsIsolation reports whether any of it is switched on.
-func wantsIsolation(values map[string]any) bool {
-	return slices.ContainsFunc(isolation(), func(p property) bool {
-		value, given := values[p.name]
-		if !given {
-			return false
-		}
-		parsed, err := p.parse(value)
-		switch parsed {
-		case false, "no", "default":
-			return false
-		}
-		return err == nil
-	})
-}
-
-// ownProperties are set by this package on every worker. Letting a category change
-// them would lose sessions or leave failed units behind.
-func ownProperties() []string {
-	return []string{
-		"CollectMode", "Description", "Environment", "ExecStart", "KillMode",
-		"Slice", "SuccessExitStatus", "TimeoutStopSec", "Type",
+		{"MemoryMin", bytes(0), "", "memory.min", nearly},
+		{"MemoryLow", bytes(0), "", "memory.low", nearly},
+		{"MemoryHigh", bytes(1), "", "memory.high", nearly},
+		{"MemoryMax", bytes(1), "", "memory.max", nearly},
+		{"MemorySwapMax", bytes(0), "", "memory.swap.max", nearly},
+		{"CPUQuota", quota, "CPUQuotaPerSecUSec", "cpu.max", share},
+		{"CPUWeight", weight, "", "cpu.weight", exactly},
+		{"IOWeight", weight, "", "io.weight", exactly},
+		{"TasksMax", count(1), "", "pids.max", exactly},
+		{"OOMPolicy", word("continue", "stop", "kill"), "", "", nil},
+		{"OOMScoreAdjust", integer(-1000, 1000), "", "", nil},
+		{"Nice", integer(-20, 19), "", "", nil},
+		{"CPUSchedulingPolicy", number(map[string]int32{"other": 0, "batch": 3, "idle": 5}), "", "", nil},
+		{"IOSchedulingClass", number(map[string]int32{"best-effort": 2, "idle": 3}), "", "", nil},
+		{"IOSchedulingPriority", integer(0, 7), "", "", nil},
+		// These set both the soft and the hard limit: the manager takes one for the other while that has not been given.
+		{"LimitCORE", bytes(0), "", "", nil},
+		{"LimitFSIZE", bytes(0), "", "", nil},
+		{"LimitNOFILE", count(0), "", "", nil},
+		{"LimitNPROC", count(0), "", "", nil},
+		{"LoadCredential", credentials, "", "", nil},
 	}
 }
 
@@ -138,25 +67,149 @@ func parseProperty(name string, value any) (sdbus.Property, error) {
 	known := properties()
 	i := slices.IndexFunc(known, func(p property) bool { return p.name == name })
 	if i < 0 {
-		return sdbus.Property{}, unknownProperty(name, known)
+		names := plain.Each(known, func(p property) string { return p.name })
+		err := fmt.Errorf("%w: unit property %q is none of %s", fleet.ErrUsage, name, strings.Join(names, ", "))
+		return sdbus.Property{}, fleet.WithHint(err, fleet.Meant(name, names, "set others in a file of stint-FLEET-CATEGORY-.service.d: stint help operating"))
 	}
 	parsed, err := known[i].parse(value)
 	if err != nil {
-		return sdbus.Property{}, fmt.Errorf("%w: unit property %s: %w", fleet.ErrUsage, name, err)
+		return sdbus.Property{}, fmt.Errorf("%w: unit property %s: %v: want %w", fleet.ErrUsage, name, value, err)
 	}
 	return setting(cmp.Or(known[i].onBus, name), parsed), nil
 }
 
-func unknownProperty(name string, known []property) error {
-	if slices.Contains(ownProperties(), name) {
-		return fmt.Errorf("%w: unit property %s: stint sets it itself", fleet.ErrUsage, name)
+// parser turns a value from the configuration (string, int64, float64, bool or
+// []any) into the very Go type whose D-Bus signature systemd wants. Its errors say
+// what would be right.
+type parser func(value any) (any, error)
+
+const (
+	// infinity is "no limit" in unit files and, as noLimit, on the bus.
+	infinity = "infinity"
+	noLimit  = uint64(math.MaxUint64)
+)
+
+// word reads s, one of a few.
+func word(words ...string) parser {
+	return func(value any) (any, error) {
+		if s, ok := value.(string); ok && slices.Contains(words, s) {
+			return s, nil
+		}
+		return nil, fmt.Errorf("one of %s", strings.Join(words, ", "))
 	}
-	if slices.Contains(powerless(), name) {
-		return fleet.WithHint(fmt.Errorf("%w: unit property %s: it has no effect in a user's service manager, which accepts it in silence", fleet.ErrUsage, name),
-			"PrivateNetwork and RestrictAddressFamilies keep a worker from the network, PrivateDevices from devices")
+}
+
+// number reads i, where unit files have words for numbers of the kernel's.
+func number(of map[string]int32) parser {
+	return func(value any) (any, error) {
+		if s, ok := value.(string); ok {
+			if n, ok := of[s]; ok {
+				return n, nil
+			}
+		}
+		return nil, fmt.Errorf("one of %s", strings.Join(slices.Sorted(maps.Keys(of)), ", "))
 	}
-	names := plain.Each(known, func(p property) string { return p.name })
-	slices.Sort(names)
-	return fleet.WithHint(fmt.Errorf("%w: unit property %q is unknown", fleet.ErrUsage, name),
-		fleet.Meant(name, names, "known are "+strings.Join(names, ", ")))
+}
+
+// integer reads i within bounds.
+func integer(low, high int64) parser {
+	return func(value any) (any, error) {
+		n, ok := whole(value)
+		if !ok || n < low || n > high {
+			return nil, fmt.Errorf("a whole number from %d to %d", low, high)
+		}
+		return int32(n), nil
+	}
+}
+
+// weight reads t, a share relative to 100.
+func weight(value any) (any, error) {
+	n, ok := whole(value)
+	if !ok || n < 1 || n > 10000 {
+		return nil, fmt.Errorf("a whole number from 1 to 10000; the default is 100")
+	}
+	return uint64(n), nil
+}
+
+// count reads t, a number of things.
+func count(low int64) parser {
+	return func(value any) (any, error) {
+		n, ok := whole(value)
+		switch {
+		case value == infinity:
+			return noLimit, nil
+		case ok && n >= low:
+			return uint64(n), nil
+		}
+		return nil, fmt.Errorf("a whole number from %d, or %q", low, infinity)
+	}
+}
+
+func whole(value any) (int64, bool) {
+	if s, ok := value.(string); ok {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil
+	}
+	n, ok := value.(int64)
+	return n, ok
+}
+
+// bytes reads t, an amount of memory or storage in steps of 1024.
+func bytes(low float64) parser {
+	return func(value any) (any, error) {
+		n, ok := size(fmt.Sprint(value))
+		_, fraction := value.(float64)
+		switch {
+		case value == infinity:
+			return noLimit, nil
+		case ok && !fraction && n >= low && n < math.MaxInt64:
+			return uint64(n), nil
+		}
+		return nil, fmt.Errorf("an amount such as %q or 1073741824, at least %v, or %q; a share of the machine belongs in the fleet's slice", "1.5G", low, infinity)
+	}
+}
+
+// size is compiled where a value is read: as a variable it would be at every start of every command.
+func size(text string) (float64, bool) {
+	m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) *([BKMGTPE]?)$`).FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	n, err := strconv.ParseFloat(m[1], 64)
+	power := strings.Index("BKMGTPE", m[2]) // No suffix is found at 0, as B is.
+	return math.Floor(math.Ldexp(n, 10*power)), err == nil
+}
+
+// quota reads t, the microseconds of processor time in a second.
+func quota(value any) (any, error) {
+	if value == infinity {
+		return noLimit, nil
+	}
+	if m := regexp.MustCompile(`^([0-9]+(?:\.[0-9]{1,2})?)%$`).FindStringSubmatch(fmt.Sprint(value)); m != nil {
+		percent, err := strconv.ParseFloat(m[1], 64)
+		if usec := math.Round(percent * 10_000); err == nil && usec >= 1 && usec < math.MaxInt64 {
+			return uint64(usec), nil
+		}
+	}
+	return nil, fmt.Errorf(`a share of one processor such as "50%%" or "200%%", above zero, or %q`, infinity)
+}
+
+// credential is (ss).
+type credential struct{ Name, Path string }
+
+// credentials reads a(ss), from NAME:PATH or a list. The worker finds them in $CREDENTIALS_DIRECTORY.
+func credentials(value any) (any, error) {
+	items, ok := value.([]any)
+	if !ok {
+		items = []any{value}
+	}
+	var list []credential
+	for _, item := range items {
+		name, path, _ := strings.Cut(fmt.Sprint(item), ":")
+		if name == "" || strings.Contains(name, "/") || !filepath.IsAbs(path) || fleet.CheckUnitWord(name+path) != nil {
+			return nil, fmt.Errorf(`a name and an absolute path of plain letters, such as "token:/home/me/token", or a list of such`)
+		}
+		list = append(list, credential{name, path})
+	}
+	return list, nil
 }

@@ -76,7 +76,7 @@ func (m *Manager) Scope(ctx context.Context, name string) error {
 
 // queue hands the spec to the manager; the job's result comes on the channel.
 func (m *Manager) queue(ctx context.Context, spec fleet.UnitSpec) (<-chan string, error) {
-	properties, err := workerProperties(spec, os.Geteuid())
+	properties, err := workerProperties(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -125,10 +125,9 @@ func jobError(unit, result string) error {
 	return fleet.WithHint(fmt.Errorf("its job ended as %q", result), "journalctl --user --unit "+unit)
 }
 
-// workerProperties is the whole of a worker's unit under the manager of the user uid.
-// The spec's own properties come last, so that where both name one (the time a worker
-// may run) the operator wins.
-func workerProperties(spec fleet.UnitSpec, uid int) ([]sdbus.Property, error) {
+// workerProperties is the whole of a worker's unit.
+// The spec's own properties come last, so that where both name one the operator wins.
+func workerProperties(spec fleet.UnitSpec) ([]sdbus.Property, error) {
 	if err := checkSpec(spec); err != nil {
 		return nil, err
 	}
@@ -143,17 +142,13 @@ func workerProperties(spec fleet.UnitSpec, uid int) ([]sdbus.Property, error) {
 		setting("CollectMode", "inactive-or-failed"),
 		// Its agent gets a cgroup below that of the unit.
 		setting("Delegate", true),
+		// The session goes on without the process that the kernel killed for want of memory, and says so.
+		setting("OOMPolicy", "continue"),
 		// SIGTERM goes to stint alone, which stops its agent; remaining processes are killed.
 		setting("KillMode", "mixed"),
 		setting("TimeoutStopUSec", microseconds(spec.StopTimeout)),
 		setting("RuntimeMaxUSec", microseconds(spec.RuntimeMax)),
 		setting("SuccessExitStatus", exitStatuses{Codes: SuccessExitStatuses(), Signals: []int32{}}),
-	}
-	if uid != 0 && wantsIsolation(spec.Properties) {
-		// Without privileges, namespaces can be had only inside one for users.
-		// Newer managers imply it; that of systemd 252 starts the worker with no isolation
-		// and says nothing.
-		properties = append(properties, setting("PrivateUsers", true))
 	}
 	for _, name := range slices.Sorted(maps.Keys(spec.Properties)) {
 		p, err := parseProperty(name, spec.Properties[name])

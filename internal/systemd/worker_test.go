@@ -82,7 +82,7 @@ func TestWorkerSurvivesReload(t *testing.T) {
 
 	want := map[string]any{
 		"ActiveState": "active", "LoadState": "loaded", "Description": spec.Description, "Slice": spec.Slice,
-		"Type": "exec", "CollectMode": "inactive-or-failed", "KillMode": "mixed",
+		"Type": "exec", "CollectMode": "inactive-or-failed", "KillMode": "mixed", "Delegate": true, "OOMPolicy": "continue",
 		"TimeoutStopUSec": uint64(20_000_000), "RuntimeMaxUSec": uint64(3_600_000_000),
 		"SuccessExitStatus": []any{[]int32{3, 4, 75, 143}, []int32{}},
 		"Environment":       spec.Environment,
@@ -121,7 +121,7 @@ func TestNoWorkerStaysLoaded(t *testing.T) {
 // whatever the result.
 func startKept(t *testing.T, m *Manager, spec fleet.UnitSpec) {
 	t.Helper()
-	properties := must.Get(workerProperties(spec, os.Geteuid()))(t)
+	properties := must.Get(workerProperties(spec))(t)
 	job, properties := newJob(), append(properties, setting("CollectMode", "inactive"))
 	must.Get(m.conn.StartTransientUnitContext(testContext(t), spec.Name, modeFail, properties, job))(t)
 	t.Cleanup(func() { // Where it did not fail, there is nothing to reset.
@@ -169,7 +169,7 @@ func TestStartRefuses(t *testing.T) {
 		"no time limit":       {func(s *fleet.UnitSpec) { s.RuntimeMax = 0 }, "want both above zero", false},
 		"no time to stop":     {func(s *fleet.UnitSpec) { s.StopTimeout = -time.Second }, "want both above zero", false},
 		"a line break":        {func(s *fleet.UnitSpec) { s.Description = "a\nb" }, "control characters", false},
-		"an unknown property": {func(s *fleet.UnitSpec) { s.Properties = map[string]any{"Memory": "1G"} }, `"Memory" is unknown`, true},
+		"an unknown property": {func(s *fleet.UnitSpec) { s.Properties = map[string]any{"Memory": "1G"} }, `"Memory" is none of`, true},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
