@@ -33,14 +33,13 @@ type Places struct {
 	Own       []string // its agent's own folders and files
 	Settings  []string // in these, what the agent is configured by
 	Borrowed  []string // the folders of objects that a clone of the run's own borrows; none: git's data is everybody's
-	Nested    bool     // it makes a sandbox of its own inside
 	Read      []string // that the configuration lists
 	Write     []string
 }
 
 // For is the box of a profile. It has no layers yet.
 func For(profile fleet.BoxProfile, p Places) fleet.Box {
-	b := fleet.Box{Profile: profile, Tmp: p.Files.Tmp, Nested: p.Nested}
+	b := fleet.Box{Profile: profile, Tmp: p.Files.Tmp}
 	if b.Open() {
 		return b
 	}
@@ -103,7 +102,7 @@ func (p Places) Astray(target, dir string) bool {
 // a model has the folders and settings of the program by which it asks.
 func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
 	agents := func(path string) bool { return Within(b.Own, path) }
-	b.Nested, b.Tmp = false, tmp
+	b.Tmp = tmp
 	b.Read = clean(slices.Concat(b.Read, read))
 	b.Write = clean(append(slices.DeleteFunc(slices.Clone(b.Write), agents), own...))
 	b.Fixed = clean(append(slices.DeleteFunc(slices.Clone(b.Fixed), agents), settings...))
@@ -130,13 +129,12 @@ func (p Places) git(b *fleet.Box) {
 	if file := filepath.Join(p.Dir, ".git"); file != p.GitDir {
 		b.Fixed = append(b.Fixed, file) // which names that folder
 	}
-	if !shared && !p.Nested {
+	if !shared {
 		b.Read = append(b.Read, p.GitCommon)
 		b.Write = append(b.Write, below(p.GitCommon, "objects", "refs", "logs")...)
 		return
 	}
-	// Mounted by itself: else it could be moved away, and another one made in its place. A sandbox
-	// within the box makes files in it, to mount others over them.
+	// Mounted by itself: else it could be moved away, and another one made in its place.
 	b.Write = append(b.Write, p.GitCommon)
 	b.Fixed = append(b.Fixed, filepath.Join(p.GitCommon, "config"))
 	b.Made = append(b.Made, below(p.GitCommon, "config.worktree", "hooks", "info", "modules", "worktrees")...)

@@ -159,18 +159,16 @@ func TestRefusal(t *testing.T) {
 	for _, tt := range []struct {
 		profile fleet.BoxProfile
 		layers  fleet.BoxLayers
-		nested  bool
 		want    string
 	}{
-		{fleet.BoxWorkspace, fleet.BoxLayers{Landlock: 7, Refused: "no"}, false, `box = "workspace" needs a namespace: no`},
-		{fleet.BoxStrict, fleet.BoxLayers{Landlock: 7, Refused: "no"}, false, `box = "strict" needs a namespace: no`},
-		{fleet.BoxLandlock, fleet.BoxLayers{Landlock: 7}, false, ""},
-		{fleet.BoxLandlock, fleet.BoxLayers{Landlock: 7}, true, `a sandbox of the agent's own, within the box, needs a namespace: box = "landlock" asks for none`},
-		{fleet.BoxLandlock, fleet.BoxLayers{}, false, `neither Landlock nor namespaces: box = "landlock" asks for none`},
-		{fleet.BoxWorkspace, fleet.BoxLayers{Namespaces: "bwrap"}, false, ""},
-		{fleet.BoxOpen, fleet.BoxLayers{}, false, ""},
+		{fleet.BoxWorkspace, fleet.BoxLayers{Landlock: 7, Refused: "no"}, `box = "workspace" needs a namespace: no`},
+		{fleet.BoxStrict, fleet.BoxLayers{Landlock: 7, Refused: "no"}, `box = "strict" needs a namespace: no`},
+		{fleet.BoxLandlock, fleet.BoxLayers{Landlock: 7}, ""},
+		{fleet.BoxLandlock, fleet.BoxLayers{}, `neither Landlock nor namespaces: box = "landlock" asks for none`},
+		{fleet.BoxWorkspace, fleet.BoxLayers{Namespaces: "bwrap"}, ""},
+		{fleet.BoxOpen, fleet.BoxLayers{}, ""},
 	} {
-		must.Equal(t, string(tt.profile), box.Refusal(fleet.Box{Profile: tt.profile, Layers: tt.layers, Nested: tt.nested}), tt.want)
+		must.Equal(t, string(tt.profile), box.Refusal(fleet.Box{Profile: tt.profile, Layers: tt.layers}), tt.want)
 	}
 }
 

@@ -41,32 +41,31 @@ type wall struct {
 	Wall
 	spaces   bool // namespaces do
 	landlock int  // Landlock does from this version of its interface on
-	files    bool // by rules for files, which there are none of around a sandbox of the agent's own
 }
 
 func walls() []wall {
 	return []wall{
-		{WallNamespace, true, never, false},
-		{WallLandlock, false, 1, true},
-		{WallWrites, true, 1, true},
-		{WallReads, true, 1, true},
-		{WallProcesses, true, 1, false},
-		{WallPrivileges, true, 0, false},
-		{WallTruncation, true, 3, true},
-		{WallSignals, true, 6, false},
-		{WallAbstract, false, 6, false},
-		{WallSockets, true, 9, true},
-		{WallMemory, true, never, false},
-		{WallNames, true, never, false},
-		{WallFixed, true, never, false},
-		{WallNetwork, false, abiPorts, false},
+		{WallNamespace, true, never},
+		{WallLandlock, false, 1},
+		{WallWrites, true, 1},
+		{WallReads, true, 1},
+		{WallProcesses, true, 1},
+		{WallPrivileges, true, 0},
+		{WallTruncation, true, 3},
+		{WallSignals, true, 6},
+		{WallAbstract, false, 6},
+		{WallSockets, true, 9},
+		{WallMemory, true, never},
+		{WallNames, true, never},
+		{WallFixed, true, never},
+		{WallNetwork, false, abiPorts},
 	}
 }
 
 // Promised are the walls that the box has by the layers that it has.
 func Promised(b fleet.Box) (list []Wall) {
 	for _, w := range walls() {
-		if w.spaces && b.Layers.Namespaces != "" || b.Layers.Landlock >= w.landlock && !(w.files && b.Nested) {
+		if w.spaces && b.Layers.Namespaces != "" || b.Layers.Landlock >= w.landlock {
 			list = append(list, w.Wall)
 		}
 	}
@@ -99,8 +98,6 @@ func Refusal(b fleet.Box) string {
 		return ""
 	case l.Namespaces == "" && l.Landlock == 0:
 		return "neither Landlock nor namespaces: " + cmp.Or(l.Refused, `box = "landlock" asks for none`)
-	case l.Namespaces == "" && b.Nested:
-		return "a sandbox of the agent's own, within the box, needs a namespace: " + cmp.Or(l.Refused, `box = "landlock" asks for none`)
 	case l.Namespaces == "" && b.Profile != fleet.BoxLandlock:
 		return fmt.Sprintf("box = %q needs a namespace: %s", b.Profile, l.Refused)
 	case l.Namespaces == "" && len(b.Hidden) > 0:

@@ -285,7 +285,7 @@ func boxFacts(ctx context.Context, c *config.Config) doctor.Boxes {
 		}
 		agent := c.Agents[name]
 		facts.Agents = append(facts.Agents, doctor.AgentBox{
-			Agent: name, Box: fleet.Box{Profile: agent.Box, Nested: agent.OwnSandbox, Network: agent.Network},
+			Agent: name, Box: fleet.Box{Profile: agent.Box, Network: agent.Network},
 		})
 	}
 	return facts

@@ -190,9 +190,8 @@ type Budget struct {
 
 // Agent is a named command that does the work. Its defaults are those of its preset.
 type Agent struct {
-	Preset     string           `toml:"preset" form:"preset"`
-	Box        fleet.BoxProfile `toml:"box"`         // how far it is closed in
-	OwnSandbox bool             `toml:"own_sandbox"` // it has a sandbox of its own, in the box
+	Preset string           `toml:"preset" form:"preset"`
+	Box    fleet.BoxProfile `toml:"box"` // how far it is closed in
 	// What it may reach beside what its box has by itself.
 	Read  []string `toml:"read" form:"absolute" example:"/srv/data"`
 	Write []string `toml:"write" form:"absolute" example:"/srv/data"`

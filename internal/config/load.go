@@ -50,7 +50,7 @@ func (o Options) checkUnit(name string, value any) error {
 // replaced says what to write for a key of former versions.
 func replaced(key string) string {
 	parts := strings.Split(key, ".")
-	if len(parts) >= 3 && parts[0] == "category" {
+	if len(parts) >= 3 && (parts[0] == "category" || parts[0] == "agent") {
 		parts[1] = "NAME"
 	}
 	if len(parts) == 4 && parts[0] == "tasks" {
@@ -77,6 +77,7 @@ func replaced(key string) string {
 		"worktrees":                  `write uncommitted = "7d" under [keep]`, "keep.worktrees": `write uncommitted = "7d"`,
 		"runs":                   `write files = "30d" under [keep]`,
 		"record":                 `write record = "400d" under [keep]`,
+		"agent.NAME.own_sandbox": "remove it: the box holds the agent",
 		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
 	}[strings.Join(parts, ".")]
 }

@@ -135,7 +135,6 @@ environment.MODEL = "big \"one\"\\\u0007"
 pass_environment = []
 reports_cost = true
 box = "strict"
-own_sandbox = true
 read = ["/srv/data"]
 write = ["/srv/cache/"]
 network = [443, 8080]
@@ -216,7 +215,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Agents: map[string]config.Agent{
 			"claude": {
 				Preset: "command", Transcript: "text",
-				Box: fleet.BoxStrict, OwnSandbox: true, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
+				Box: fleet.BoxStrict, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
 				ReportsCost: true,
@@ -704,6 +703,7 @@ func TestKeysOfBefore(t *testing.T) {
 		"keep.worktrees":                      `write uncommitted = "7d"`,
 		"runs":                                `write files = "30d" under [keep]`,
 		"record":                              `write record = "400d" under [keep]`,
+		"agent.sh.own_sandbox":                "remove it: the box holds the agent",
 		"category.docs.parallel":              `remove it, and list the categories that fires start: allow = ["code"] under [fanout]`,
 	} {
 		_, err := config.Parse("/work/stint.toml", []byte(key+" = 1\n"+least), config.Options{})

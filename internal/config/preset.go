@@ -51,20 +51,13 @@ func presetEnvironment(own ...string) []string {
 	}, own)
 }
 
-// presetCommand is the command of the agent's preset, with the sandbox that the agent has itself
-// or without: in the box it needs none, and makes none unless it is to.
+// presetCommand is the command of the agent's preset. Without a box, the agent makes the sandbox that it has itself.
 func (a Agent) presetCommand() []string {
-	open := a.Box == fleet.BoxOpen
-	switch a.Preset {
-	case "claude":
-		return claudeCommand(open || a.OwnSandbox)
-	case "codex":
-		if a.OwnSandbox && !open {
-			// All that the box lets it write of what git keeps.
-			return codexCommand("{git_dir}", "{git_common_dir}/objects", "{git_common_dir}/refs", "{git_common_dir}/logs", "{run_dir}", "{cache_dir}")
-		} else if open {
-			return codexCommand("{git_dir}", "{git_common_dir}", "{run_dir}", "{cache_dir}")
-		}
+	switch open := a.Box == fleet.BoxOpen; {
+	case open && a.Preset == "claude":
+		return claudeCommand(true)
+	case open && a.Preset == "codex":
+		return codexCommand("{git_dir}", "{git_common_dir}", "{run_dir}", "{cache_dir}")
 	}
 	return Preset(a.Preset).Command
 }

@@ -45,7 +45,7 @@ func (c *Config) warnSecrets(w warnings) {
 	}
 }
 
-// warnBoxes looks for agents with no box and no sandbox, and with a sandbox that the box refuses. A
+// warnBoxes looks for agents with neither a box nor a sandbox, and for a sandbox that the box refuses. A
 // command of the file stays as it is when box changes.
 func (c *Config) warnBoxes(w warnings) {
 	for _, name := range c.AgentNames() {
@@ -56,8 +56,8 @@ func (c *Config) warnBoxes(w warnings) {
 		case a.Box == fleet.BoxOpen && (has(claudeNoSandbox) || has("danger-full-access")):
 			w.add("nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it",
 				dotted("agent", name, "box"))
-		case a.Box != fleet.BoxOpen && own && !a.OwnSandbox:
-			w.add("in its box the agent cannot make the sandbox that its command asks for: leave command out, or set own_sandbox = true",
+		case a.Box != fleet.BoxOpen && own:
+			w.add("in its box the agent cannot make the sandbox that its command asks for: leave command out",
 				dotted("agent", name, "command"))
 		}
 	}

@@ -25,7 +25,7 @@ func TestWarnings(t *testing.T) {
 			{Pos: ":5:1", Text: "agent.claude.box: nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it"},
 		}},
 		{"a sandbox in the box", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "workspace-write"]`, 1), []config.Problem{
-			{Pos: ":4:1", Text: "agent.claude.command: in its box the agent cannot make the sandbox that its command asks for: leave command out, or set own_sandbox = true"},
+			{Pos: ":4:1", Text: "agent.claude.command: in its box the agent cannot make the sandbox that its command asks for: leave command out"},
 		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{
 			{Pos: ":7:1", Text: "fanout.workers: workers (7) is above slots (6): a fire starts no more than there are slots"},

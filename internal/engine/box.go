@@ -39,7 +39,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	p := box.Places{
 		Home: e.Getenv("HOME"), State: e.Config.State, Config: e.Config.Path, Guarded: e.guarded(),
 		Dir: a.dir, GitDir: own, GitCommon: common, Files: fleet.FilesOf(e.Config.State, a.run.ID),
-		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Nested: agent.OwnSandbox, Borrowed: borrowed,
+		Path: filepath.SplitList(variable("PATH")), Read: agent.Read, Write: agent.Write, Borrowed: borrowed,
 	}
 	if home := variable("HOME"); home != "" {
 		p.Home = home

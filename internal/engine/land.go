@@ -282,7 +282,7 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 		agent = config.Preset(config.DefaultPreset)
 	}
 	agent = agent.Judged()
-	agent.Preset, agent.Command, agent.OwnSandbox = config.DefaultPreset, c.Check, false // it is not that agent
+	agent.Preset, agent.Command = config.DefaultPreset, c.Check // it is not that agent
 	a := assignment{run: r, dir: dir}
 	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Judging: append(e.Passed(agent),
 		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),

@@ -32,7 +32,6 @@ type Box struct {
 	Hidden  []string          // folders below Read or Write that are not to be seen
 	Tmp     string            // the folder that it has for /tmp
 	Network *[]int            // the TCP ports that it may connect to; nil: all, and all other protocols
-	Nested  bool              // it makes a sandbox of its own inside
 	Layers  BoxLayers
 }
 

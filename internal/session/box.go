@@ -130,7 +130,7 @@ func (r Runner) Prove(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (fl
 			r.Known.Store(&layers)
 		}
 		return b, nil
-	case b.Layers.Fix != "" && b.Layers.Landlock > 0 && !b.Nested:
+	case b.Layers.Fix != "" && b.Layers.Landlock > 0:
 		return b, fleet.WithHint(err, b.Layers.Fix+`; box = "landlock" is weaker and does without`)
 	}
 	return b, fleet.WithHint(err, `stint doctor; with box = "open" the agent runs without one`)

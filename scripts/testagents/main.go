@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -92,23 +93,21 @@ func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp,
 		return len(faults), err
 	}
 	for i, c := range cases(resetAt) {
-		for _, own := range c.sandboxes() {
-			s := session{trial: c, model: model, record: record, own: own, place: place{
-				home: filepath.Join(folder, fmt.Sprintf("%d-%t", i, own)), stint: stint, agents: agents,
-				url: model.address(c.behaviour), accounts: []account{c.account},
-			}}
-			if !only.MatchString(s.String()) {
-				continue
-			}
-			began := time.Now()
-			faults, err := s.play(ctx)
-			if err != nil {
-				return failed, fmt.Errorf("%s: %w", s, err)
-			}
-			fmt.Printf("%-50s %5.1f s  %s\n", s, time.Since(began).Seconds(), verdict(faults))
-			if len(faults) > 0 {
-				failed++
-			}
+		s := session{trial: c, model: model, record: record, place: place{
+			home: filepath.Join(folder, strconv.Itoa(i)), stint: stint, agents: agents,
+			url: model.address(c.behaviour), accounts: []account{c.account},
+		}}
+		if !only.MatchString(s.String()) {
+			continue
+		}
+		began := time.Now()
+		faults, err := s.play(ctx)
+		if err != nil {
+			return failed, fmt.Errorf("%s: %w", s, err)
+		}
+		fmt.Printf("%-50s %5.1f s  %s\n", s, time.Since(began).Seconds(), verdict(faults))
+		if len(faults) > 0 {
+			failed++
 		}
 	}
 	return failed, nil

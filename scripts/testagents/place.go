@@ -90,9 +90,6 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 	if err := os.WriteFile(file, []byte(edit(strings.Replace(string(config), "[category.work]", "[category.code]", 1))), 0o600); err != nil {
 		return err
 	}
-	if _, err := p.command(ctx, "init"); err != nil { // what an agent with its own sandbox needs
-		return err
-	}
 	if err := p.git(ctx, "add", "."); err != nil {
 		return err
 	}

@@ -24,37 +24,6 @@ type session struct {
 	place
 	model  *stub
 	record string
-	own    bool // the agent keeps its own sandbox, within the box
-}
-
-func (s session) String() string {
-	text := s.trial.String()
-	if s.own {
-		text += ", with its own sandbox"
-	}
-	return text
-}
-
-// sandboxes says which trials are played with the agent's own sandbox, too: those that work.
-func (t trial) sandboxes() []bool {
-	if t.works() && t.account != anyProgram {
-		return []bool{false, true}
-	}
-	return []bool{false}
-}
-
-// ownSandbox has the agent keep its own sandbox, as its preset does, and lets it push: the door
-// is open in it, and so is the folder to push to.
-func ownSandbox(config, agent, remote string) string {
-	config = set(config, "agent."+agent, "own_sandbox", "true")
-	return strings.NewReplacer(
-		`{\"sandbox\":{\"enabled\":false}}`, `{\"sandbox\":{\"enabled\":true,\"failIfUnavailable\":true,\"allowUnsandboxedCommands\":false,`+
-			`\"network\":{\"allowAllUnixSockets\":true}}}`,
-		`"{run_dir}", "{cache_dir}"]`, fmt.Sprintf(`"{run_dir}", "{cache_dir}", %q]`, remote),
-		`"--sandbox", "danger-full-access"`, `"--sandbox", "workspace-write", "-c", "sandbox_workspace_write.network_access=true", "--add-dir", "{git_dir}", `+
-			`"--add-dir", "{git_common_dir}/objects", "--add-dir", "{git_common_dir}/refs", "--add-dir", "{git_common_dir}/logs", `+
-			`"--add-dir", "{run_dir}", "--add-dir", "{cache_dir}", "--add-dir", `+strconv.Quote(remote),
-	).Replace(config)
 }
 
 // play runs the trial, and says what of it is not as it should be.
@@ -212,9 +181,6 @@ func (s session) edit(config string) string {
 	if s.works() {
 		config = set(config, "agent."+agent, "write", fmt.Sprintf("[%q]", s.remote()))
 	}
-	if s.own {
-		config = ownSandbox(config, agent, s.remote())
-	}
 	return environ(config, "claude", quiet())
 }
 
@@ -287,7 +253,7 @@ func asJSON(value any) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	if s.record == "" || s.own || s.account == anyProgram || s.worktree || s.works() || s.behaviour == escapes {
+	if s.record == "" || s.account == anyProgram || s.worktree || s.works() || s.behaviour == escapes {
 		return nil
 	}
 	return s.write("log", run, string(log))

@@ -189,9 +189,6 @@ func restrict(b fleet.Box) error {
 		return nil
 	}
 	config := configs()[b.Layers.Landlock-1]
-	if b.Nested {
-		config.HandledAccessFS = 0
-	}
 	var rules []landlock.Rule
 	allow := func(rights landlock.AccessFSSet, paths []string) {
 		for _, path := range paths {
