@@ -41,11 +41,9 @@ alarm = 0
 [agent.steady]
 trust = true
 command = [%[3]q, "soak=steady"]
-silence = "2s"
 [agent.moody]
 trust = true
 command = [%[3]q, "soak=moody"]
-silence = "2s"
 [agent.doomed]
 trust = true
 command = [%[3]q, "soak=doomed"]

@@ -306,7 +306,7 @@ func (a *app) places(c *config.Config) workspace.Places {
 			Walls: a.walls(c), Restate: taskFolder(c).Restated, Target: c.Review.Target, Forwards: syncs && !shares,
 		},
 		Log:    a.log,
-		Limits: workspace.Limits{Keep: config.KeepUncommitted, MaxAge: c.Keep.Uncommitted, Now: a.Now()},
+		Limits: workspace.Limits{Keep: config.KeepUncommitted, MaxAge: c.Keep.Files, Now: a.Now()},
 	}
 }
 

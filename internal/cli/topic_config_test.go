@@ -21,10 +21,8 @@ command = ["list"]
 [price."MODEL"]
 input = 1.0
 output = 1.0
-as_of = "2026-01-01"
 [pool.extra]
 [host.this]
-state = "/state"
 workers = 1
 slots = 1
 labels = ["big"]

@@ -146,8 +146,7 @@ type Review struct {
 	// By which work lands; by default one that leaves a history that can be read.
 	Method Method `toml:"method" default:"'rebase'"`
 	// Says by its exit status whether work may land as it stands on the target; empty: nothing does.
-	Check        []string      `toml:"check" form:"command"`
-	CheckTimeout time.Duration `toml:"check_timeout" default:"'30m'"` // a slow suite; a person waits for it
+	Check []string `toml:"check" form:"command"`
 	// Opens a request for a branch that was pushed; empty: nothing does.
 	Publish []string `toml:"publish" form:"command"`
 	Push    bool     `toml:"push"`                   // the target, forward only, after landings and sessions of shared workspaces
@@ -167,11 +166,10 @@ const (
 
 // Keep bounds what stays of sessions that are over; 0: for ever.
 type Keep struct {
-	// Of the folder of a run, since it was made: what nobody asked about for a month is answered by the record.
-	Files time.Duration `toml:"files" form:"days" default:"'30d'"`
-	// Since their last change; those with commits that are merged nowhere stay.
-	Uncommitted time.Duration `toml:"uncommitted" form:"days" default:"'7d'"`
-	Record      time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
+	// Of the folder of a run, and of what it left uncommitted: what nobody asked about for a month is answered by the
+	// record. Commits that are merged nowhere stay.
+	Files  time.Duration `toml:"files" form:"days" default:"'30d'"`
+	Record time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
 }
 
 // What stays at most, whatever its age, so that no fleet fills its disk.
@@ -205,16 +203,14 @@ type Agent struct {
 	EnvironmentFile string   `toml:"environment_file" form:"secrets"`
 	PassEnvironment []string `toml:"pass_environment" form:"variable"` // handed on from the environment of stint
 	// Sessions of it at once; 0: no limit of its own.
-	Slots       int               `toml:"slots"`
-	Budget      Budget            `toml:"budget"`
-	Silence     time.Duration     `toml:"silence" zero:"never"` // how long it may print nothing; 0: as long as it likes
-	Trust       bool              `toml:"trust"`                // its own grade counts in full where no grader is asked
-	Transcript  transcript.Format `toml:"transcript"`           // how what it prints is to be read
-	Quota       []string          `toml:"quota" form:"limit"`   // patterns of what it prints at a limit: [transcript.ParseLimits]
-	Throttle    []string          `toml:"throttle" form:"limit"`
-	ReportsCost bool              `toml:"reports_cost"` // its output or its result file says what a session cost
+	Slots      int               `toml:"slots"`
+	Budget     Budget            `toml:"budget"`
+	Silence    time.Duration     // how long it may print nothing; 0: as long as it likes
+	Trust      bool              `toml:"trust"`              // its own grade counts in full where no grader is asked
+	Transcript transcript.Format `toml:"transcript"`         // how what it prints is to be read
+	Quota      []string          `toml:"quota" form:"limit"` // patterns of what it prints at a limit: [transcript.ParseLimits]
 	// Where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows.
-	SessionLog string `toml:"session_log"`
+	SessionLog string
 
 	secrets []string // of the environment file, as NAME=value
 	fault   error    // why that cannot be read; nil: there is none, or it was
@@ -233,11 +229,10 @@ type Category struct {
 	// That its sessions run on: patterns of names, and labels; none: all.
 	Hosts []string `toml:"hosts" form:"hosts"`
 	// Sessions of it that may run at once: two of one kind meet in the same files.
-	Lanes     int `toml:"lanes" default:"1" min:"1" max:"99"`
-	HostLanes int `toml:"host_lanes" default:"-" min:"1" max:"99"` // of these, on one machine
+	Lanes int `toml:"lanes" default:"1" min:"1" max:"99"`
 	// How long a claim lasts that is not renewed: the time-out, and ten minutes to grade and to commit.
 	TTL time.Duration `toml:"ttl" default:"'1h'"`
-	// How long a session may take: past this it has lost its thread.
+	// How long a session may take: past this it has lost its thread. Its check and its grader may take as long, each.
 	Timeout  time.Duration `toml:"timeout" default:"'50m'"`
 	Cooldown time.Duration `toml:"cooldown" zero:"none" default:"'3m'"` // the wait after a session: lets its commits arrive first
 	// Its sessions work each on a branch and in a folder of their own.
@@ -253,10 +248,8 @@ type Category struct {
 	SelfDirected bool   `toml:"self_directed"`      // its sessions may run without a task
 	Prompt       string `toml:"prompt" form:"file"` // the file with its instructions; empty: none
 	// Says by its exit status whether what a session left is in order; empty: nothing does.
-	Check []string `toml:"check" form:"command"`
-	// How long that may take: the tests of most projects; the lane waits for them.
-	CheckTimeout time.Duration `toml:"check_timeout" default:"'5m'"`
-	Grader       []string      `toml:"grader" form:"command"` // judges each session; empty: by evidence alone
+	Check  []string `toml:"check" form:"command"`
+	Grader []string `toml:"grader" form:"command"` // judges each session; empty: by evidence alone
 
 	// Unit holds properties of its transient units, as decoded: a value is a
 	// string, int64, float64, bool, list, table or time.
@@ -268,10 +261,10 @@ type Category struct {
 // GradingTime is how long judging a session of the category may take.
 func (c Category) GradingTime() (d time.Duration) {
 	if len(c.Check) > 0 {
-		d += c.CheckTimeout
+		d += c.Timeout
 	}
 	if len(c.Grader) > 0 {
-		d += c.CheckTimeout
+		d += c.Timeout
 	}
 	return d
 }

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -73,8 +72,6 @@ func formOf(name string) form {
 		return form{checked(checkSecretFile), "", "", nil}
 	case "store":
 		return form{nil, "", `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`, nil}
-	case "day":
-		return form{checked(checkDay), "2026-11-01", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", nil}
 	case "glob":
 		return form{checked(plain.CheckPattern), "", "", nil}
 	case "limit":
@@ -193,15 +190,8 @@ func checkVariable(name string) error {
 	return nil
 }
 
-func checkDay(s string) error {
-	if _, err := time.Parse(time.DateOnly, s); err != nil {
-		return wanted(`a day, such as "2026-11-01"`, s)
-	}
-	return nil
-}
-
 func checkLimit(word string) error {
-	_, err := transcript.ParseLimits([]string{word}, nil)
+	_, err := transcript.ParseLimits([]string{word})
 	return fleet.WithHint(err, "want a regular expression as in https://pkg.go.dev/regexp/syntax")
 }
 

@@ -22,7 +22,6 @@ type Host struct {
 // HostTable is what holds on one of several machines, in place of the rest of the file. A value that is
 // not there holds nothing.
 type HostTable struct {
-	State   string   `toml:"state" form:"absolute"`
 	Workers int      `toml:"workers" min:"1"`
 	Slots   int      `toml:"slots" min:"1"`
 	Labels  []string `toml:"labels" form:"label" min:"1"`
@@ -30,21 +29,12 @@ type HostTable struct {
 	Agents  []string `toml:"agents" known:"agent" min:"1"`
 }
 
-// findHost looks up which host this is, by the identity in its state folder, and what the file says of
-// it. The table of a host may say where that folder is, and so whose the identity is.
+// findHost looks up which host this is, by the identity in the state folder, and what the file says of it.
 func (c *Config) findHost(o Options) {
-	name := o.host("")
-	state := func() string { return cmp.Or(c.Hosts[name].State, c.State) }
-	if len(c.Hosts) > 0 {
-		name = o.host(state())
-	}
+	name := o.host(c.State)
 	h := c.Hosts[name]
-	c.State, c.Fanout.Workers, c.Fanout.Slots = state(), cmp.Or(h.Workers, c.Fanout.Workers), cmp.Or(h.Slots, c.Fanout.Slots)
-	c.Host = Host{Name: o.host(c.State), Labels: h.Labels, Pools: h.Pools, Agents: h.Agents}
-	if len(c.Hosts) > 0 && c.Host.Name != name {
-		c.file.Report(dotted("host", name, "state"), fmt.Errorf("the state folder of host %s is another: its hostname is %s", name, o.host("")),
-			"rename the section, or give the machine its name back")
-	}
+	c.Fanout.Workers, c.Fanout.Slots = cmp.Or(h.Workers, c.Fanout.Workers), cmp.Or(h.Slots, c.Fanout.Slots)
+	c.Host = Host{Name: name, Labels: h.Labels, Pools: h.Pools, Agents: h.Agents}
 }
 
 const labelPrefix = "label:"

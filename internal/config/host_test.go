@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/config"
-	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -42,7 +41,6 @@ workers = 1
 pools = ["autonomous", "night"]
 agents = ["claude"]
 [host."big.example.org"]
-state = "/srv/bob"
 slots = 40
 labels = ["big", "new"]
 `
@@ -92,7 +90,7 @@ func TestHostSections(t *testing.T) {
 			},
 		}},
 		{"by a label", "big.example.org", nil, map[string]any{
-			"state": "/srv/bob", "workers": 2, "slots": 40, "agents": both, "timers": all,
+			"state": "/var/bob", "workers": 2, "slots": 40, "agents": both, "timers": all,
 			"out": map[string]string{"mail": "its hosts are cpu-1, and this is big.example.org"},
 		}},
 		{"by its identity", "renamed", map[string]string{"/var/bob": "cpu-1"}, map[string]any{
@@ -103,18 +101,10 @@ func TestHostSections(t *testing.T) {
 				"watch": "cpu-1 does not fire pool monitoring",
 			},
 		}},
-		{"by its identity, in a folder of its own", "big.example.org", map[string]string{"/srv/bob": "gpu-7"}, map[string]any{
-			"state": "/srv/bob", "workers": 2, "slots": 6, "agents": both, "timers": all,
-			"out": map[string]string{"mail": "its hosts are cpu-1, and this is gpu-7"},
-		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			text := hosts
-			if test.name == "by its identity, in a folder of its own" {
-				text += "[host.gpu-7]\nstate = \"/srv/bob\"\n"
-			}
-			c := must.Get(on(t, text, test.hostname, test.named))(t)
+			c := must.Get(on(t, hosts, test.hostname, test.named))(t)
 			if diff := cmp.Diff(own(c), test.want); diff != "" {
 				t.Errorf("(-got +want):\n%s", diff)
 			}
@@ -134,7 +124,7 @@ func TestHostHasThePool(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	c = must.Get(on(t, hosts+"[host.gpu-3]\nworkers = 50\n", "gpu-3", nil))(t)
-	if w := c.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Pos, ":32:1") || !strings.Contains(w[0].Text, "workers (50) is above slots (6)") {
+	if w := c.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Pos, ":31:1") || !strings.Contains(w[0].Text, "workers (50) is above slots (6)") {
 		t.Errorf("got warnings %v", w)
 	}
 }
@@ -150,14 +140,13 @@ func TestHostValues(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff(lines, []string{
-		`state = "/srv/bob"  # stint.toml:28`,
+		`state = "/var/bob"  # stint.toml:2`,
 		`agent.claude.slots = 0  # default`,
 		`agent.codex.slots = 0  # default`,
 		`fanout.workers = 2  # stint.toml:22`,
-		`fanout.slots = 40  # stint.toml:29`,
-		`host."big.example.org".state = "/srv/bob"  # stint.toml:28`,
-		`host."big.example.org".slots = 40  # stint.toml:29`,
-		`host."big.example.org".labels = ["big", "new"]  # stint.toml:30`,
+		`fanout.slots = 40  # stint.toml:28`,
+		`host."big.example.org".slots = 40  # stint.toml:28`,
+		`host."big.example.org".labels = ["big", "new"]  # stint.toml:29`,
 		`pool.autonomous.slots = 40  # default`,
 		`pool.monitoring.slots = 2  # default`,
 		`pool.night.slots = 2  # default`,
@@ -174,9 +163,8 @@ func TestLoadRefusesHosts(t *testing.T) {
 	const section, name = least + "[host.far]\n", "1 to 64 of a-z, A-Z, 0-9, ., _ and -, not starting with ., _ or -"
 	refuses(t, []unfit{ // though it is another host's section
 		{"unknown key", section + "worker = 1", "7:1: host.far.worker: unknown key", "did you mean workers?"},
-		{"key of another table", section + "min_memory = 1", "7:1: host.far.min_memory: unknown key", "want one of: agents, labels, pools, slots, state, workers"},
+		{"key of another table", section + "min_memory = 1", "7:1: host.far.min_memory: unknown key", "want one of: agents, labels, pools, slots, workers"},
 		{"no worker", section + "workers = 0", "7:1: host.far.workers: want a whole number of 1 or more, not 0", "write workers = 1"},
-		{"relative state", section + `state = "s"`, `7:1: host.far.state: want an absolute path, not "s"`, `write state = "/var/lib/stint/bob"`},
 		{"unknown pool", section + "pools = [\"night\"]\n[pool.nigh]", `7:10: host.far.pools[0]: there is no pool "night"`, "did you mean nigh?"},
 		{"no pool", section + "pools = []", "7:1: host.far.pools: want at least one, not an empty list", `write pools = ["…"]`},
 		{"unknown agent", section + `agents = ["cloude"]`, `7:11: host.far.agents[0]: there is no agent "cloude"`, "did you mean claude?"},
@@ -186,20 +174,6 @@ func TestLoadRefusesHosts(t *testing.T) {
 		{"pattern", least + `hosts = ["gpu-["]`, "6:10: category.code.hosts[0]: that is no pattern of hosts' names", `write it like "gpu-*", or "label:big"`},
 		{"label of a category", least + `hosts = ["label:"]`, "6:10: category.code.hosts[0]: a label is " + name, `write it like "label:big"`},
 	})
-}
-
-// TestHostsThatMoved has the section of an identity's name lead to another state folder than that
-// in which the identity is.
-func TestHostsThatMoved(t *testing.T) {
-	t.Parallel()
-	_, err := on(t, hosts, "gpu-2", map[string]string{"/var/bob": "big.example.org"})
-	const want = `28:1: host."big.example.org".state: the state folder of host big.example.org is another: its hostname is gpu-2`
-	if err == nil || !strings.HasSuffix(err.Error(), want) {
-		t.Errorf("got %v, want %s", err, want)
-	}
-	if hint := fleet.Hint(err); hint != "rename the section, or give the machine its name back" {
-		t.Errorf("hint: %s", hint)
-	}
 }
 
 func TestLabelThatNoHostHas(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 // Options are what reading a file needs from elsewhere.
@@ -50,7 +49,7 @@ func (o Options) checkUnit(name string, value any) error {
 // replaced says what to write for a key of former versions.
 func replaced(key string) string {
 	parts := strings.Split(key, ".")
-	if len(parts) >= 3 && (parts[0] == "category" || parts[0] == "agent") {
+	if len(parts) >= 3 && (slices.Contains([]string{"category", "agent", "host", "price"}, parts[0])) {
 		parts[1] = "NAME"
 	}
 	if len(parts) == 4 && parts[0] == "tasks" {
@@ -59,14 +58,20 @@ func replaced(key string) string {
 	if at := len(parts) - 2; at > 0 && parts[at] == "budget" {
 		parts = parts[at:]
 	}
+	const files = `write files = "30d" under [keep]`
+	const checks = "write timeout under [category.NAME]: each check and grader may take as long as a session"
 	const median = "remove it: a bill above five times the median counts as that"
 	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
 	return map[string]string{
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
 		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
 		"fanout.max_pivots":            "remove it: a worker tries two other categories",
-		"category.NAME.grader_timeout": "write check_timeout: it holds for both",
-		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
+		"category.NAME.grader_timeout": checks, "category.NAME.check_timeout": checks, "review.check_timeout": "remove it: the check of a landing has 30m",
+		"category.NAME.host_lanes": "write slots under [host.NAME]", "host.NAME.state": "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
+		"agent.NAME.reports_cost": "remove it: the result file's cost counts where the output has none", "agent.NAME.silence": "remove it: it is 30m, and none for the preset command",
+		"agent.NAME.session_log": "remove it: the preset knows it", "agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
+		"price.NAME.as_of": "remove it, or make it a comment", "keep.uncommitted": "write files: it holds for both",
+		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
 		"selector.v": constant, "notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
 		"review.max_rounds":     "remove it: sessions answer three times, then a person does",
@@ -74,8 +79,8 @@ func replaced(key string) string {
 		"budget.session_tokens": median, "budget.session_usd": median,
 		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
 		"fanout.max_memory_pressure": constant,
-		"worktrees":                  `write uncommitted = "7d" under [keep]`, "keep.worktrees": `write uncommitted = "7d"`,
-		"runs":                   `write files = "30d" under [keep]`,
+		"worktrees":                  files, "keep.worktrees": `write files = "30d"`,
+		"runs":                   files,
 		"record":                 `write record = "400d" under [keep]`,
 		"agent.NAME.own_sandbox": "remove it: the box holds the agent",
 		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
@@ -167,9 +172,6 @@ func (c *Config) fillAgents() {
 		default:
 			a.Command = a.presetCommand()
 		}
-		if !c.file.Has(key + ".reports_cost") {
-			a.ReportsCost = a.Transcript == transcript.Claude || a.Transcript == transcript.Gptme
-		}
 		c.Agents[name] = a
 	}
 }
@@ -184,9 +186,6 @@ func (c *Config) fillCategories(o Options) {
 			c.file.missing(key, key+".agents", "say which of the agents may work on it: write agents = "+Literal(c.AgentNames()))
 		default:
 			category.Agents = c.AgentNames()
-		}
-		if !c.file.Has(key + ".host_lanes") {
-			category.HostLanes = category.Lanes
 		}
 		for property, value := range category.Unit {
 			if err := o.checkUnit(property, value); err != nil {
@@ -253,14 +252,6 @@ func (c *Config) fillPrices() {
 // Text is the file's, as it was read.
 func (c *Config) Text() []byte { return c.file.data }
 
-// HostBound is how many lanes of the category sessions of one machine may have; 0: all.
-func (c Category) HostBound() int {
-	if c.HostLanes >= c.Lanes {
-		return 0
-	}
-	return c.HostLanes
-}
-
 // Value is one value in effect. Key and Value are TOML: the lines "Key = Value" of all
 // values are a file that says the same.
 type Value struct {
@@ -315,7 +306,7 @@ func (c *Config) Values() (list []Value) {
 
 // ofHost is the key in the table of this host that holds in place of a key; empty: none does.
 func (c *Config) ofHost(key string) string {
-	own := map[string]string{"state": "state", "fanout.workers": "workers", "fanout.slots": "slots"}[key]
+	own := map[string]string{"fanout.workers": "workers", "fanout.slots": "slots"}[key]
 	if at := dotted("host", c.Host.Name, own); own != "" && c.file.Has(at) {
 		return at
 	}

@@ -76,9 +76,9 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Notice:    noNotice(),
 		Review: config.Review{
 			Limit: 50, MaxAge: 14 * 24 * time.Hour,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
+			Method: config.MethodRebase,
 		},
-		Keep:     config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
+		Keep:     config.Keep{Files: 30 * 24 * time.Hour},
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review"},
 		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons")},
@@ -92,8 +92,8 @@ func TestLoadFillsInDefaults(t *testing.T) {
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
 		}},
 		Categories: map[fleet.Category]config.Category{"code": {
-			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
-			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, Review: true, WIP: noWIP(),
+			Pool: "autonomous", Share: 1, Agents: []string{"claude"}, Lanes: 1,
+			TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Review: true, WIP: noWIP(),
 			Respawn: 0.65, MaxChain: 1,
 		}},
 	}
@@ -133,7 +133,6 @@ command = ["claude", "-p", "$HOME %n \u00e9\n"]
 prompt = "argument"
 environment.MODEL = "big \"one\"\\\u0007"
 pass_environment = []
-reports_cost = true
 box = "strict"
 read = ["/srv/data"]
 write = ["/srv/cache/"]
@@ -143,7 +142,6 @@ codex.network = "none"
 codex.command = ["codex"]
 codex.slots = 2
 codex.trust = true
-codex.reports_cost = true
 [category.cleanup]
 agents = ["claude"]
 
@@ -157,7 +155,6 @@ cooldown = "90s"
 self_directed = true
 prompt = "prompts/code.md"
 check = ["make", "test"]
-check_timeout = "90s"
 grader = ["judge", "claude"]
 respawn = 0.8
 max_chain = 3
@@ -180,7 +177,6 @@ usd = 1
 input = 1.25
 cached_input = 0.125
 output = 10
-as_of = "2026-11-01"
 `
 
 func TestLoadReadsEveryKey(t *testing.T) {
@@ -196,9 +192,9 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Notice:    noNotice(),
 		Review: config.Review{
 			Limit: 50, MaxAge: 14 * 24 * time.Hour,
-			Method: config.MethodRebase, CheckTimeout: 30 * time.Minute,
+			Method: config.MethodRebase,
 		},
-		Keep:    config.Keep{Files: 30 * 24 * time.Hour, Uncommitted: 7 * 24 * time.Hour},
+		Keep:    config.Keep{Files: 30 * 24 * time.Hour},
 		Command: config.Command{Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
@@ -207,7 +203,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},
-		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10, AsOf: "2026-11-01"}},
+		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10}},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"},
 			Floor:   0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
@@ -218,7 +214,6 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Box: fleet.BoxStrict, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
-				ReportsCost: true,
 				Budget:      config.Budget{USD: 1},
 			},
 			"codex": {
@@ -226,21 +221,20 @@ func TestLoadReadsEveryKey(t *testing.T) {
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				Slots:           2,
 				Trust:           true,
-				ReportsCost:     true,
 				PassEnvironment: []string{"PATH", "HOME", "LANG"},
 			},
 		},
 		Categories: map[fleet.Category]config.Category{
 			"cleanup": {
-				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1, HostLanes: 1,
-				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, CheckTimeout: 5 * time.Minute, Review: true, WIP: noWIP(),
+				Pool: "autonomous", Share: 0.75, Agents: []string{"claude"}, Lanes: 1,
+				TTL: time.Hour, Timeout: 50 * time.Minute, Cooldown: 3 * time.Minute, Review: true, WIP: noWIP(),
 				Respawn: 0.65, MaxChain: 1,
 			},
 			"code": {
-				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3, HostLanes: 3,
+				Pool: "autonomous", Share: 0.25, Agents: []string{"codex", "claude"}, Lanes: 3,
 				TTL: 2 * time.Hour, Timeout: 90 * time.Minute, Cooldown: 90 * time.Second,
 				SelfDirected: true, Prompt: filepath.Join(folder, "prompts/code.md"),
-				Check: []string{"make", "test"}, CheckTimeout: 90 * time.Second,
+				Check:  []string{"make", "test"},
 				Grader: []string{"judge", "claude"}, Review: true, WIP: noWIP(),
 				Respawn: 0.8, MaxChain: 3, Budget: config.Budget{Runs: 10, Tokens: 1_000_000, USD: 2.5},
 				Unit: map[string]any{
@@ -372,7 +366,7 @@ func TestLoadRefusesTOML(t *testing.T) {
 
 func TestLoadRefusesKeys(t *testing.T) {
 	t.Parallel()
-	const categoryKeys = "want one of: agents, budget, check, check_timeout, cooldown, grader, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
+	const categoryKeys = "want one of: agents, budget, check, cooldown, grader, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace"
 	refuses(t, []unfit{
 		{"misspelt", least + "[fanout]\nworker = 3\n", "7:1: fanout.worker: unknown key", "did you mean workers?"},
 		{"letter case", least + "TTL = \"1h\"\n", "6:1: category.code.TTL: unknown key", "did you mean ttl?"},
@@ -469,12 +463,11 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"zero duration", least + `timeout = "0s"`, `6:1: category.code.timeout: ` + durationWant + `"0s"`, `write timeout = "50m"`},
 		{"grader without a program", least + `grader = [""]`, `6:11: category.code.grader[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"a check without a program", least + `check = [""]`, "6:10: category.code.check[0]: want a program, not an empty string", `write a program and its arguments, such as ["my-program", "--flag"]`},
-		{"a check without time", least + `check_timeout = "0s"`, `6:1: category.code.check_timeout: want a duration above zero, such as "90s", "50m" or "1h30m", not "0s"`, `write check_timeout = "5m"`},
 		{"longer than the longest", least + "[commands]\ntimeout = \"2m1ms\"", `7:1: commands.timeout: want a duration above zero and of at most "2m", not "2m1ms"`, `write timeout = "1m"`},
 		{"no word of a command deep down", least + "[category.code.wip]\ncommand = [\"a\", 1]", `7:17: category.code.wip.command[1]: want a string, not 1`, "write \"1\""},
 		{"days without a unit", least + "[keep]\nfiles = \"30\"", `7:1: keep.files: want days, such as "400d", or "" for no bound, not "30"`, `write files = "30d"`},
 		{"negative duration", least + `cooldown = "-1s"`, `6:1: category.code.cooldown: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write cooldown = "3m"`},
-		{"days", least + "[review]\ncheck_timeout = \"1d\"", `7:1: review.check_timeout: ` + durationWant + `"1d"`, `write check_timeout = "30m"`},
+		{"days", least + "ttl = \"1d\"", `6:1: category.code.ttl: ` + durationWant + `"1d"`, `write ttl = "1h"`},
 		{"share above one", least + "share = 1.01", "6:1: category.code.share: want a number from 0 to 1, not 1.01", "write share = 1.0"},
 		{"share below zero", least + "share = -1", "6:1: category.code.share: want a number from 0 to 1, not -1", "write share = 0.0"},
 		{"share no number", least + "share = nan", "6:1: category.code.share: want a number from 0 to 1, not nan", "write share = 0.5"},
@@ -603,7 +596,7 @@ command = []
 		`:4:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not "an hour" (write ttl = "1h")`,
 		`:5:21: category.code.agents[1]: there is no agent "cluade" (did you mean claude?)`,
 		`:5:31: category.code.agents[2]: "claude" is listed twice (remove one)`,
-		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, check_timeout, cooldown, grader, host_lanes, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
+		`:6:1: category.code.colour: unknown key (want one of: agents, budget, check, cooldown, grader, hosts, lanes, max_chain, pool, prompt, respawn, review, self_directed, share, sync, timeout, ttl, unit, wip, workspace)`,
 		`:8:1: agent.claude.command: want at least one, not an empty list (write command = ["…"])`,
 	}, "\n")
 	must.Equal(t, "faults", strings.ReplaceAll(err.Error(), path, ""), want)
@@ -660,9 +653,9 @@ func TestGradingTime(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{
 		"":                   0,
-		`check = ["make"]`:   5 * time.Minute,
-		`grader = ["judge"]`: 5 * time.Minute,
-		"check = [\"make\"]\ncheck_timeout = \"1m\"\ngrader = [\"judge\"]": 2 * time.Minute,
+		`check = ["make"]`:   50 * time.Minute,
+		`grader = ["judge"]`: 50 * time.Minute,
+		"check = [\"make\"]\ntimeout = \"1m\"\ngrader = [\"judge\"]": 2 * time.Minute,
 	} {
 		if got := load(t, least+text).Categories["code"].GradingTime(); got != want {
 			t.Errorf("%q: got %v, want %v", text, got, want)
@@ -682,12 +675,21 @@ func TestLoadTakesTheMost(t *testing.T) {
 // TestKeysOfBefore has each key that is gone, with what takes its place.
 func TestKeysOfBefore(t *testing.T) {
 	t.Parallel()
+	const checks = "write timeout under [category.NAME]: each check and grader may take as long as a session"
 	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
 	for key, want := range map[string]string{
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.docs.wip.timeout": timeout, "tasks.source.bd.timeout": timeout,
 		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
-		"category.docs.grader_timeout": "write check_timeout: it holds for both",
-		"selector.pass_environment":    variables, "notice.pass_environment": variables, "review.pass_environment": variables,
+		"category.docs.grader_timeout": checks, "category.docs.check_timeout": checks, "review.check_timeout": "remove it: the check of a landing has 30m",
+		"category.docs.host_lanes":  "write slots under [host.NAME]",
+		"agent.sh.reports_cost":     "remove it: the result file's cost counts where the output has none",
+		"agent.sh.silence":          "remove it: it is 30m, and none for the preset command",
+		"agent.sh.session_log":      "remove it: the preset knows it",
+		"agent.sh.throttle":         `write it under quota, as "(?P<throttle>…)"`,
+		"price.gpt.as_of":           "remove it, or make it a comment",
+		"keep.uncommitted":          "write files: it holds for both",
+		"host.big.state":            "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
+		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
 		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.most_sessions": constant,
 		"fanout.max_memory_pressure":          constant,
@@ -699,8 +701,8 @@ func TestKeysOfBefore(t *testing.T) {
 		"fanout.max_pivots":                   "remove it: a worker tries two other categories",
 		"fanout.max_load":                     "remove it, and bound slots",
 		"review.away_limit":                   "remove it: it is twice the limit",
-		"worktrees":                           `write uncommitted = "7d" under [keep]`,
-		"keep.worktrees":                      `write uncommitted = "7d"`,
+		"worktrees":                           `write files = "30d" under [keep]`,
+		"keep.worktrees":                      `write files = "30d"`,
 		"runs":                                `write files = "30d" under [keep]`,
 		"record":                              `write record = "400d" under [keep]`,
 		"agent.sh.own_sandbox":                "remove it: the box holds the agent",

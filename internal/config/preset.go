@@ -119,10 +119,9 @@ func claudePreset() Agent {
 			"CLAUDE_CONFIG_DIR",                     // where its login and its logs are
 			"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL", // the service that it asks
 		),
-		Transcript:  transcript.Claude,
-		ReportsCost: true,
-		SessionLog:  "~/.claude/projects/*/{session}.jsonl",
-		Silence:     30 * time.Minute, // one tool call may take ten, and it prints nothing meanwhile
+		Transcript: transcript.Claude,
+		SessionLog: "~/.claude/projects/*/{session}.jsonl",
+		Silence:    30 * time.Minute, // one tool call may take ten, and it prints nothing meanwhile
 	}
 }
 
@@ -160,13 +159,12 @@ func gptmePreset() Agent {
 		Transcript: transcript.Gptme,
 		// It reports nothing of its own at a limit: the error of the service's library shows, on
 		// standard error.
-		Quota: []string{"insufficient_quota", "exceeded your current quota", "credit balance is too low"},
-		Throttle: []string{
-			`(?i)rate.?limit.*(try again|retry).* in (?P<after>[0-9.]+ ?[a-z]+)`,
-			"RateLimitError", "rate_limit_error", "overloaded_error", "Error code: (429|529)",
+		Quota: []string{
+			"insufficient_quota", "exceeded your current quota", "credit balance is too low",
+			`(?P<throttle>(?i)rate.?limit.*(try again|retry).* in (?P<after>[0-9.]+ ?[a-z]+))`,
+			"(?P<throttle>RateLimitError|rate_limit_error|overloaded_error|Error code: (429|529))",
 		},
-		ReportsCost: true,
-		SessionLog:  "~/.local/share/gptme/logs/*/conversation.jsonl",
-		Silence:     30 * time.Minute, // as for claude
+		SessionLog: "~/.local/share/gptme/logs/*/conversation.jsonl",
+		Silence:    30 * time.Minute, // as for claude
 	}
 }

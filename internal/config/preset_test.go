@@ -35,7 +35,7 @@ func TestPresetGivesEveryKeyADefault(t *testing.T) {
 				t.Errorf("%s: %s is not passed on", name, variable)
 			}
 		}
-		if _, err := transcript.ParseLimits(got.Quota, got.Throttle); err != nil {
+		if _, err := transcript.ParseLimits(got.Quota); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -108,11 +108,8 @@ func TestPresetKeysOverride(t *testing.T) {
 command = ["/opt/claude", "-p"]
 prompt = "file"
 pass_environment = ["PATH"]
-silence = "5m"
 transcript = "text"
-quota = ['gone until (?P<reset>\S+)']
-throttle = ["slow down"]
-session_log = ""`, 1)
+quota = ['gone until (?P<reset>\S+)']`, 1)
 	got := load(t, text).Agents["claude"]
 	want := config.Agent{
 		Preset:          "claude",
@@ -120,10 +117,10 @@ session_log = ""`, 1)
 		Command:         []string{"/opt/claude", "-p"},
 		Prompt:          fleet.PromptFile,
 		PassEnvironment: []string{"PATH"},
-		Silence:         5 * time.Minute,
+		Silence:         30 * time.Minute,
+		SessionLog:      "~/.claude/projects/*/{session}.jsonl",
 		Transcript:      transcript.Text,
 		Quota:           []string{`gone until (?P<reset>\S+)`},
-		Throttle:        []string{"slow down"},
 	}
 	must.Equal(t, "agent", got, want, plain)
 }
@@ -142,7 +139,6 @@ func TestPresetRefuses(t *testing.T) {
 			"5:10: agent.claude.quota[0]: read pattern \"limit (\": error parsing regexp: missing closing ): `limit (`",
 			"want a regular expression as in https://pkg.go.dev/regexp/syntax",
 		},
-		{"silence", in(`silence = "-1s"`), `5:1: agent.claude.silence: want a duration, such as "0s", "90s" or "1h30m", not "-1s"`, `write silence = "50m"`},
 		{
 			"command of a command", strings.Replace(least, `command = ["claude", "-p"]`, `preset = "command"`, 1),
 			"3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`,

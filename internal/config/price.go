@@ -16,7 +16,6 @@ type Price struct {
 	CachedInput float64 `toml:"cached_input" max:"1e6" default:"-"` // read from a cache; left out in the file: as Input
 	CacheWrite  float64 `toml:"cache_write" max:"1e6" default:"-"`  // written to a cache; left out in the file: as Input
 	Output      float64 `toml:"output" max:"1e6" required:"write output = …, in USD for a million tokens"`
-	AsOf        string  `toml:"as_of" form:"day" required:"write the day on which you looked the prices up: as_of = \"2026-11-01\""`
 }
 
 // Prices are those of the models, by name. A name that ends in "*" stands for all that
@@ -59,16 +58,13 @@ func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 func (c *Config) costUnknown(name string) (reason, hint string) {
 	const instead = ", or bound tokens or runs instead of usd: stint help agents"
 	switch a := c.Agents[name]; {
-	case a.ReportsCost:
+	case a.Transcript != transcript.Codex: // its output or its result file may say; else its sessions count as the reserve
 		return "", ""
-	case a.Transcript == transcript.Text:
-		return "nothing is read of its output",
-			fmt.Sprintf("write reports_cost = true in [%s] if its result file has cost_usd, or bound runs instead of usd: stint help agents", dotted("agent", name))
 	case len(c.Prices) == 0:
 		return "it reports none, and no model has a price",
-			`write [price."MODEL"] with input, output and as_of` + instead
-	case a.Transcript == transcript.Codex && a.SessionLog == "":
-		return "its output names no model", fmt.Sprintf("write session_log in [%s]", dotted("agent", name)) + instead
+			`write [price."MODEL"] with input and output` + instead
+	case a.SessionLog == "":
+		return "its output names no model", fmt.Sprintf("write preset = \"codex\" in [%s]", dotted("agent", name)) + instead
 	}
 	return "", ""
 }

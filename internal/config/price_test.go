@@ -34,11 +34,9 @@ input = 3
 cached_input = 0.3
 cache_write = 3.75
 output = 15
-as_of = "2026-11-01"
 [price.plain]
 input = 2
 output = 0
-as_of = "2026-11-01"
 `).Prices
 	for name, test := range map[string]struct {
 		used     transcript.Models
@@ -60,15 +58,13 @@ as_of = "2026-11-01"
 
 func TestLoadRefusesPrices(t *testing.T) {
 	t.Parallel()
-	const price = least + "[price.m]\ninput = 1\noutput = 1\nas_of = \"2026-11-01\"\n"
+	const price = least + "[price.m]\ninput = 1\noutput = 1\n"
 	refuses(t, []unfit{
-		{"no input", least + "[price.m]\noutput = 1\nas_of = \"2026-11-01\"", "6:8: price.m.input: missing", "write input = …, in USD for a million tokens"},
-		{"no output", least + "[price.m]\ninput = 1\nas_of = \"2026-11-01\"", "6:8: price.m.output: missing", "write output = …, in USD for a million tokens"},
-		{"no day", least + "[price.m]\ninput = 1\noutput = 1", "6:8: price.m.as_of: missing", `write the day on which you looked the prices up: as_of = "2026-11-01"`},
-		{"not a day", least + "[price.m]\ninput = 1\noutput = 1\nas_of = \"2026-11\"", `9:1: price.m.as_of: want a day, such as "2026-11-01", not "2026-11"`, `write as_of = "2026-11-01"`},
-		{"money back", price + "cached_input = -1", "10:1: price.m.cached_input: want a number from 0 to 1e+06, not -1", "write cached_input = 0.0"},
-		{"another key", price + "cached = 1", "10:1: price.m.cached: unknown key", "did you mean cached_input?"},
-		{"star in the middle", least + "[price.\"a*b\"]\ninput = 1\noutput = 1\nas_of = \"2026-11-01\"", `6:8: price."a*b": want the name of a model, or its beginning and a "*"`, `rename it, as in [price."gpt-5*"]`},
+		{"no input", least + "[price.m]\noutput = 1", "6:8: price.m.input: missing", "write input = …, in USD for a million tokens"},
+		{"no output", least + "[price.m]\ninput = 1", "6:8: price.m.output: missing", "write output = …, in USD for a million tokens"},
+		{"money back", price + "cached_input = -1", "9:1: price.m.cached_input: want a number from 0 to 1e+06, not -1", "write cached_input = 0.0"},
+		{"another key", price + "cached = 1", "9:1: price.m.cached: unknown key", "did you mean cached_input?"},
+		{"star in the middle", least + "[price.\"a*b\"]\ninput = 1\noutput = 1", `6:8: price."a*b": want the name of a model, or its beginning and a "*"`, `rename it, as in [price."gpt-5*"]`},
 	})
 }
 
@@ -76,8 +72,8 @@ func TestLoadRefusesPrices(t *testing.T) {
 func TestBudgetsThatBindNothing(t *testing.T) {
 	t.Parallel()
 	const (
-		price   = "[price.\"gpt*\"]\ninput = 1\noutput = 1\nas_of = \"2026-11-01\"\n"
-		write   = `write [price."MODEL"] with input, output and as_of, or bound tokens or runs instead of usd: stint help agents`
+		price   = "[price.\"gpt*\"]\ninput = 1\noutput = 1\n"
+		write   = `write [price."MODEL"] with input and output, or bound tokens or runs instead of usd: stint help agents`
 		codex   = "fleet = \"bob\"\nstate = \"/s\"\n[agent.codex]\npreset = \"codex\"\n"
 		another = "[agent.text]\ncommand = [\"x\"]\n"
 	)
@@ -95,22 +91,17 @@ func TestBudgetsThatBindNothing(t *testing.T) {
 			"6:1: category.code.budget.usd: what a session of agent codex costs cannot be known: it reports none, and no model has a price", write,
 		},
 		{
-			"prices, and no file that names the model", codex + "session_log = \"\"\nbudget = { usd = 5 }\n[category.code]\n" + price,
-			"6:12: agent.codex.budget.usd: what a session of agent codex costs cannot be known: its output names no model",
-			"write session_log in [agent.codex], or bound tokens or runs instead of usd: stint help agents",
-		},
-		{
-			"any program, prices or not", "fleet = \"bob\"\nstate = \"/s\"\n" + another + "budget = { usd = 5 }\n[category.code]\n" + price,
-			"5:12: agent.text.budget.usd: what a session of agent text costs cannot be known: nothing is read of its output",
-			"write reports_cost = true in [agent.text] if its result file has cost_usd, or bound runs instead of usd: stint help agents",
+			"prices, and no file that names the model", "fleet = \"bob\"\nstate = \"/s\"\n[agent.own]\ncommand = [\"x\"]\ntranscript = \"codex\"\nbudget = { usd = 5 }\n[category.code]\n" + price,
+			"6:12: agent.own.budget.usd: what a session of agent own costs cannot be known: its output names no model",
+			"write preset = \"codex\" in [agent.own], or bound tokens or runs instead of usd: stint help agents",
 		},
 	})
 	for name, text := range map[string]string{
 		"codex with a price":              codex + "budget = { usd = 5 }\n[category.code]\n" + price,
 		"codex by tokens":                 codex + "budget = { tokens = 5, runs = 1 }\n[category.code]\n",
-		"a program that reports its cost": "fleet = \"bob\"\nstate = \"/s\"\n" + another + "reports_cost = true\n[category.code]\n[budget]\nusd = 5",
+		"a program that reports its cost": "fleet = \"bob\"\nstate = \"/s\"\n" + another + "[category.code]\n[budget]\nusd = 5",
 		"claude":                          "fleet = \"bob\"\nstate = \"/s\"\n[agent.claude]\npreset = \"claude\"\n[category.code]\n[budget]\nusd = 5",
-		"another category's agent":        codex + another + "reports_cost = true\n[category.code]\nagents = [\"codex\"]\n[category.docs]\nagents = [\"text\"]\nbudget = { usd = 5 }",
+		"another category's agent":        codex + another + "[category.code]\nagents = [\"codex\"]\n[category.docs]\nagents = [\"text\"]\nbudget = { usd = 5 }",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

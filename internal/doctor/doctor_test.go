@@ -446,7 +446,7 @@ func TestExamine(t *testing.T) {
 		{"model without a price", func(f *Facts) {
 			f.Record.Unpriced = []Unpriced{{Agent: "codex", Models: []string{"m"}, Why: "no price is configured for model m"}}
 		}, []string{
-			`price warning: codex: no price is configured for model m | write [price."m"] with input, output and as_of into stint.toml: stint help agents`,
+			`price warning: codex: no price is configured for model m | write [price."m"] with input and output into stint.toml: stint help agents`,
 		}},
 		{"usage limit", func(f *Facts) { f.Record.Rests = []Rest{{Agent: "claude", Why: "usage limit"}} }, nil},
 		{"failing agent", func(f *Facts) {

@@ -132,7 +132,7 @@ func examinePrices(r Record) (list []Finding) {
 		list = append(list, Finding{
 			Check: "price", State: Warning, What: fmt.Sprintf("%s: %s", u.Agent, u.Why),
 			Why: "its budget in USD counts what its sessions cost on average, as far as that is known",
-			Fix: fmt.Sprintf("write [price.%q] with input, output and as_of into stint.toml: stint help agents", u.Models[0]),
+			Fix: fmt.Sprintf("write [price.%q] with input and output into stint.toml: stint help agents", u.Models[0]),
 		})
 	}
 	return list

@@ -144,7 +144,7 @@ func TestRankingAndClaimAgree(t *testing.T) {
 		ends   fleet.Outcome // of a session that starts all the same; empty: quota
 	}{
 		{"tokens left, but fewer than it takes", "[budget]\ntokens = 15", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }, ""},
-		{"money left, but less than it takes", "reports_cost = true\n[category.code.budget]\nusd = 1.5", func(b *bench) { b.session("0r1", "code", "fake", used(0, 1)) }, ""},
+		{"money left, but less than it takes", "[category.code.budget]\nusd = 1.5", func(b *bench) { b.session("0r1", "code", "fake", used(0, 1)) }, ""},
 		{"a budget that no second session fits in", "[category.code.budget]\ntokens = 9", func(b *bench) { b.session("0r1", "code", "fake", used(5, 0)) }, ""},
 		{"runs", "[agent.fake.budget]\nruns = 1", func(b *bench) { b.session("0r1", "docs", "fake", used(10, 0)) }, ""},
 		{"slots", "slots = 1", func(b *bench) { b.dead("docs", "write") }, fleet.Busy},

@@ -275,13 +275,10 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o Fa
 
 // bounds are how many sessions may be under way at once, by what was found.
 func (e *Engine) bounds(v survey.View) store.Bounds {
-	b := store.Bounds{Lanes: map[fleet.Category]int{}, Host: map[fleet.Category]int{}, Agents: map[string]int{}, Seen: map[fleet.RunID]bool{}}
+	b := store.Bounds{Lanes: map[fleet.Category]int{}, Agents: map[string]int{}, Seen: map[fleet.RunID]bool{}}
 	pool := store.Slots{Most: e.Config.Pools[v.Pool].Slots}
 	for name, c := range e.Config.Categories {
 		b.Lanes[name] = c.Lanes
-		if most := c.HostBound(); most > 0 {
-			b.Host[name] = most
-		}
 		if c.Pool == v.Pool {
 			pool.Of = append(pool.Of, name)
 		}

@@ -47,7 +47,7 @@ type Graders interface {
 func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
 	work, err := w.lookAtWork(ctx, spec)
 	agent := w.Config.Agents[w.run.Agent]
-	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Reports: agent.ReportsCost, Left: work.Left}
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Left: work.Left}
 	if work.Known {
 		e.Changes = &grade.Changes{
 			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
@@ -141,7 +141,7 @@ func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Du
 
 // check runs the category's check in the folder that the session left.
 func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
-	q, err := w.question(spec, c.Check, c.CheckTimeout, false)
+	q, err := w.question(spec, c.Check, c.Timeout, false)
 	if err != nil {
 		return &grade.Check{Fault: err.Error()}
 	}
@@ -169,7 +169,7 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}
-	q, err := w.question(spec, c.Grader, c.CheckTimeout, true)
+	q, err := w.question(spec, c.Grader, c.Timeout, true)
 	if err != nil {
 		return &grade.Opinion{Fault: err.Error()}
 	}

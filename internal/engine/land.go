@@ -269,6 +269,9 @@ func (e *Engine) Recalled(ctx context.Context, t fleet.Task) (fleet.Task, error)
 	return found[0], err
 }
 
+// landingCheckTime is for a slow suite: a person waits for it.
+const landingCheckTime = 30 * time.Minute
+
 // checkLanding runs the check of landings in the folder in which work stands on the target, in the
 // box of the agent that did the work, and like a category's check without a secret.
 func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing, dir string) (failure string, err error) {
@@ -297,7 +300,7 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
 	}
 	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
-	q, err := e.question(spec, c.Check, c.CheckTimeout, false)
+	q, err := e.question(spec, c.Check, landingCheckTime, false)
 	if err != nil {
 		return "", err
 	}

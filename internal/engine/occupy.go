@@ -33,7 +33,7 @@ func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Categor
 		if !tried { // beside the claim, which waits for the disk; a run that gets no lock pays for none
 			w.trials, tried = w.startTrials(ctx, name), true
 		}
-		before, err := w.claimLane(ctx, store.LaneTake{Run: w.run.ID, Category: name, Lane: n, Most: c.HostBound(), TTL: c.TTL})
+		before, err := w.claimLane(ctx, store.LaneTake{Run: w.run.ID, Category: name, Lane: n, TTL: c.TTL})
 		if err == nil && before == "" {
 			return lane, "", nil
 		}

@@ -216,9 +216,6 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		return Preview{}, err
 	}
 	c := e.Config.Categories[run.Category]
-	if most := c.HostBound(); most > 0 && v.Running[run.Category] >= most {
-		return Preview{}, fmt.Errorf("category %s: %d sessions on this host: %w", run.Category, v.Running[run.Category], fleet.ErrBusy)
-	}
 	if run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
 		return Preview{}, err
 	}

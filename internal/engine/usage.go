@@ -25,8 +25,7 @@ const (
 // used is what a run's session used. Its output comes first or, where that says nothing, its
 // result file, which is said. Where both are silent, as after a kill or with an agent that
 // reports no cost, the agent's own files give the tokens, and the configured prices the cost.
-// The files are also believed before the result file, unless the operator says that this
-// reports the cost. The store assumes the rest.
+// The files are also believed before the result file. The store assumes the rest.
 func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
 	used, session, ended := e.printed(r)
 	printed := used.Total()
@@ -41,7 +40,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 		used = own
 	}
 	u, sum := said, used.Total()
-	if sum.Total() > 0 && printed.Total() == 0 && !e.Config.Agents[r.Agent].ReportsCost {
+	if sum.Total() > 0 && printed.Total() == 0 {
 		u = fleet.Usage{} // only its model's word
 	}
 	if (u.Tokens == nil || cut) && sum.Total() > 0 {

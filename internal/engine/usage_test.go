@@ -94,16 +94,10 @@ func TestAccount(t *testing.T) {
 		{"its model's word", printing{log: ended, keep: keep(file), end: wrote}, "gpt", known},
 		{"its model's word, killed", printing{log: begun, keep: keep(file), end: fleet.SessionExit{End: fleet.Killed, Result: wrote.Result}}, "gpt", known},
 		{"its model's word alone", printing{log: begun, end: wrote}, "gpt", fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported}},
-		{
-			"its result file, which reports the cost",
-			printing{log: ended, keep: keep(file), end: wrote, more: "reports_cost = true\n"},
-			"gpt",
-			fleet.Usage{Tokens: new(int64(5)), USD: new(3.0), Cost: fleet.CostReported, Models: []string{"gpt"}},
-		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, fmt.Sprintf("preset = \"codex\"\n%s[price.%s]\ninput = 1\ncached_input = 0.1\noutput = 10\nas_of = \"2026-11-01\"\n[category.code]\nself_directed = true\n", tt.more, tt.price))
+			b := newBench(t, fmt.Sprintf("preset = \"codex\"\n%s[price.%s]\ninput = 1\ncached_input = 0.1\noutput = 10\n[category.code]\nself_directed = true\n", tt.more, tt.price))
 			tt.home = t.TempDir()
 			b.Getenv = func(name string) string { return map[string]string{"HOME": tt.home}[name] }
 			b.Agents, b.Runner = tt.printing, tt.printing

@@ -11,7 +11,6 @@
 package grade
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -30,7 +29,6 @@ type Evidence struct {
 	Check      *Check   // nil: there is none, or nothing to check
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
-	Reports    bool     // the operator says that the result file has what a session used
 	Left       []string // beside the commits of its branch, for people
 	Landed     string   // the branch that has the work already, though nobody reviewed it; empty: none has
 	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
@@ -234,10 +232,7 @@ func usage(e Evidence, said statement) fleet.Usage {
 		}
 	}
 	wrote := said.extras.usage
-	switch {
-	case e.Reports:
-		return fleet.Usage{Tokens: cmp.Or(wrote.Tokens, u.Tokens), USD: cmp.Or(wrote.USD, u.USD)}
-	case u.Tokens == nil && u.USD == nil:
+	if u.Tokens == nil && u.USD == nil {
 		return wrote
 	}
 	return u

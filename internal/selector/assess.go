@@ -36,8 +36,6 @@ type Facts struct {
 	SelfDirected bool    // runs without a task
 	Lanes        int
 	InFlight     []fleet.RunID // runs that live, or are about to
-	HostLanes    int           // lanes on this machine; 0: all
-	Here         int           // of the runs, on this machine
 	Rests        time.Time     // cools down until then; zero: it does not
 	Paused       string        // by whom or why; empty: it is not
 	Review       string        // why its results keep it from starting; empty: they do not
@@ -200,7 +198,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 	if idle := w.tasks == 0 && !f.SelfDirected; !s.Begins {
 		all = append(
 			all,
-			obstacle{len(f.InFlight) >= f.Lanes || f.HostLanes > 0 && f.Here >= f.HostLanes, fleet.HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
+			obstacle{len(f.InFlight) >= f.Lanes, fleet.HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
 			obstacle{s.At.Before(f.Rests), fleet.HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
 			obstacle{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), fleet.HinderedByClaim, says(ClaimBlocked), time.Time{}},
 			obstacle{idle && f.Unlisted != "", fleet.HinderedBySource, says(f.Unlisted), time.Time{}},

@@ -76,7 +76,6 @@ type LaneTake struct {
 	Run      fleet.RunID
 	Category fleet.Category
 	Lane     int           // counted from 1
-	Most     int           // lanes of the category that runs of one machine may have; 0: all
 	TTL      time.Duration // of the claim; at least a millisecond
 }
 
@@ -163,7 +162,6 @@ type Firing struct {
 // what was under way when that one looked. A category or an agent without a bound is left out.
 type Bounds struct {
 	Lanes  map[fleet.Category]int
-	Host   map[fleet.Category]int // lanes on one machine
 	Agents map[string]int
 	Slots  []Slots              // of one machine
 	Seen   map[fleet.RunID]bool // the open runs; true: it lives, or is about to

@@ -26,7 +26,7 @@ func FaultOf(format transcript.Format, f transcript.Fault) *grade.Fault {
 // Transcript reads what an agent printed; nil where that says nothing.
 func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
 	a := f.Config.Agents[agent]
-	limits, err := transcript.ParseLimits(a.Quota, a.Throttle)
+	limits, err := transcript.ParseLimits(a.Quota)
 	if err != nil {
 		return nil, err
 	}

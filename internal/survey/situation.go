@@ -178,8 +178,6 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			SelfDirected: c.SelfDirected,
 			Lanes:        c.Lanes,
 			InFlight:     v.InFlight[name],
-			HostLanes:    c.HostBound(),
-			Here:         v.Running[name],
 			Paused:       paused(v.Snapshot.Pauses, name, v.Now),
 			Review:       v.Full[name],
 			Gate:         f.WithoutAgent(v, name),

@@ -48,16 +48,17 @@ const maxMatched = 4 << 10
 // ParseLimits reads regular expressions (regexp/syntax), matched line by line. A group
 // named reset is when the limit is over: seconds since 1970, RFC 3339, or a time as
 // people write it, such as "Nov 22nd, 2026 12:18 PM", "3pm" or "15:04". A group named
-// after is how long it lasts: "7s", "1h30m", "3 days 4 hours".
-func ParseLimits(exhausted, throttled []string) (Limits, error) {
+// after is how long it lasts: "7s", "1h30m", "3 days 4 hours". A group named throttle marks a
+// pattern for a service that only slows the agent down.
+func ParseLimits(patterns []string) (Limits, error) {
 	var l Limits
-	for i, text := range slices.Concat(exhausted, throttled) {
+	for _, text := range patterns {
 		pattern, err := regexp.Compile(text)
 		if err != nil {
 			return Limits{}, fmt.Errorf("read pattern %q: %w", text, err)
 		}
 		kind := Exhausted
-		if i >= len(exhausted) {
+		if pattern.SubexpIndex("throttle") >= 0 {
 			kind = Throttled
 		}
 		l.patterns = append(l.patterns, limitPattern{kind, pattern})
@@ -70,8 +71,8 @@ func (l Limits) concern(line []byte) bool {
 	return slices.ContainsFunc(l.patterns, func(p limitPattern) bool { return p.Match(line) })
 }
 
-// find is the limit that a text speaks of, by the first pattern that matches, those for
-// what is used up before the others; nil if none does.
+// find is the limit that a text speaks of, by the first pattern that matches; nil if none
+// does.
 func (l Limits) find(text string, now time.Time) *Quota {
 	text = text[:min(len(text), maxMatched)]
 	for _, pattern := range l.patterns {

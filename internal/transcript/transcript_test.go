@@ -160,8 +160,7 @@ func TestReadQuota(t *testing.T) {
 func TestReadPatterns(t *testing.T) {
 	t.Parallel()
 	limits := must.Get(transcript.ParseLimits(
-		[]string{`^out of juice(, back at (?P<reset>.*))?$`},
-		[]string{`(?i)slow down(, (?P<after>.*))?`}))(t)
+		[]string{`^out of juice(, back at (?P<reset>.*))?$`, `(?P<throttle>(?i)slow down)(, (?P<after>.*))?`}))(t)
 	now := recorded()
 	for text, want := range map[string]*transcript.Quota{
 		"out of juice\n":                                         {Kind: transcript.Exhausted, Text: "out of juice"},
@@ -192,7 +191,7 @@ func TestReadPatterns(t *testing.T) {
 
 func TestParseLimitsRefuses(t *testing.T) {
 	t.Parallel()
-	if _, err := transcript.ParseLimits(nil, []string{"fine", "("}); err == nil || !strings.HasPrefix(err.Error(), `read pattern "(": `) {
+	if _, err := transcript.ParseLimits([]string{"fine", "("}); err == nil || !strings.HasPrefix(err.Error(), `read pattern "(": `) {
 		t.Errorf("got error %v", err)
 	}
 }

@@ -205,7 +205,7 @@ func (s session) compare(log []byte) ([]string, error) {
 		format = transcript.Codex
 	case anyProgram:
 		var err error
-		if limits, err = transcript.ParseLimits([]string{`^limit reached, back at (?P<reset>\d+)$`}, nil); err != nil {
+		if limits, err = transcript.ParseLimits([]string{`^limit reached, back at (?P<reset>\d+)$`}); err != nil {
 			return nil, err
 		}
 	}

@@ -104,11 +104,6 @@ func Taken(b store.Bounds, r fleet.Run, open []fleet.Run) string {
 			return fmt.Sprintf("the last lane of %s was taken since: run %s", r.Category, by)
 		}
 	}
-	if most, bound := b.Host[r.Category]; bound {
-		if by := full(most, func(o fleet.Run) bool { return o.Category == r.Category && o.Host == r.Host }); by != "" {
-			return fmt.Sprintf("the last lane of %s on this host was taken since: run %s", r.Category, by)
-		}
-	}
 	if most, bound := b.Agents[r.Agent]; bound {
 		if by := full(most, func(o fleet.Run) bool { return o.Agent == r.Agent }); by != "" {
 			return fmt.Sprintf("the last slot of agent %s was taken since: run %s", r.Agent, by)

@@ -10,17 +10,6 @@ import (
 	"stint/internal/store"
 )
 
-// RoomForLane refuses a run on whose machine others have as many lanes of the category as may be.
-func RoomForLane(l store.LaneTake, taken int) error {
-	if l.Most == 0 || taken < l.Most {
-		return nil
-	}
-	return fleet.RefusedError{
-		Reason: fmt.Sprintf("sessions on this host have all of the %d lanes of %s that they may have here", l.Most, l.Category),
-		By:     fleet.HinderedByLane, Outcome: fleet.Busy,
-	}
-}
-
 // AsPicked refuses a run whose task another session, or a person, has left in another state since
 // the run looked: that session's claim was granted and given back in between.
 func AsPicked(t store.RunTake, m fleet.TaskMemory) error {

@@ -193,33 +193,6 @@ func (contract) LaneClaims(t *testing.T, b bundle) {
 	})
 }
 
-// LanesOfOneHost has two machines, each of which may have one of three lanes.
-func (contract) LanesOfOneHost(t *testing.T, b bundle) {
-	for id, host := range map[fleet.RunID]string{"0a1": "a", "0a2": "a", "0b1": "b"} {
-		r := plannedRun(id)
-		r.Host = host
-		must.Do(t, b.AddRun(t.Context(), r))
-	}
-	take := func(id fleet.RunID, lane int) error {
-		l := laneTake(id, "code", lane)
-		l.Most = 1
-		_, _, err := b.LaneTaken(t.Context(), l)
-		return err
-	}
-	must.Do(t, take("0a1", 1))
-	must.Do(t, take("0a1", 1)) // who never heard is not its own rival
-	refused := fleet.RefusedError{}
-	if err := take("0a2", 2); !errors.As(err, &refused) || refused.Outcome != fleet.Busy {
-		t.Errorf("a second of one machine: got %v, want it refused as busy", err)
-	}
-	if c, held, err := b.check(t.Context(), fleet.LaneKey("code", 2)); held || err != nil {
-		t.Errorf("got %+v, %v, want no claim of one who was refused", c, err)
-	}
-	must.Do(t, take("0b1", 2))
-	must.Do(t, b.LaneReleased(t.Context(), "0a1"))
-	must.Do(t, take("0a2", 1))
-}
-
 // SessionOnItsLane has a session without a task: it works under the claim that its run took
 // with the lane, and is counted once.
 func (contract) SessionOnItsLane(t *testing.T, b bundle) {

@@ -158,7 +158,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		Choices: []fleet.Choice{{Category: category, Decision: fleet.Spawn, Run: next}},
 	}, Runs: []fleet.Run{after}, Attempt: take.Attempt, Bounds: store.Bounds{Lanes: map[fleet.Category]int{"code": 1}}}
 	firing.Host = fleet.Host{ID: planned.Host, Boot: planned.Boot, Name: pick("name", "x", "y"), Slots: some("slots of the machine", 2), Labels: []string{"big"}}
-	pid, lane, most, fire := 7+some("pid", 1), 1+some("lane", 1), some("most", 2), fleet.FireID(1+some("fire", 2))
+	pid, lane, fire := 7+some("pid", 1), 1+some("lane", 1), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
 	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Tail: end.Tail, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Seat}
 	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
@@ -201,7 +201,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		func(ctx context.Context, w store.Store) string { return answer(w.BeginRun(ctx, id, pid)) },
 		func(ctx context.Context, w store.Store) string { return answer(w.OnBranch(ctx, id, "work")) },
 		func(ctx context.Context, w store.Store) string {
-			g, c, err := w.LaneTaken(ctx, store.LaneTake{Run: id, Category: category, Lane: lane, Most: most, TTL: ttl})
+			g, c, err := w.LaneTaken(ctx, store.LaneTake{Run: id, Category: category, Lane: lane, TTL: ttl})
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string {
