@@ -195,7 +195,7 @@ type questioned struct {
 func newQuestioned(t *testing.T) *questioned {
 	t.Helper()
 	f := &questioned{T: t, dir: t.TempDir()}
-	config := fmt.Sprintf("fleet = \"asked\"\nstate = %q\n[fanout]\nworkers = 1\nslots = 4\nmin_memory = \"0\"\n", filepath.Join(f.dir, "state")) +
+	config := fmt.Sprintf("fleet = \"asked\"\nstate = %q\n[fanout]\nworkers = 1\nslots = 4\n", filepath.Join(f.dir, "state")) +
 		"[agent.sleeper]\ncommand = [\"fakeagent\", \"sh=exec sleep 300\"]\npass_environment = [\"PATH\"]\n" +
 		"[agent.worker]\ntrust = true\ncommand = [\"fakeagent\", \"print=hello\", 'result={\"outcome\":\"productive\",\"grade\":0.75,\"cost_usd\":0.5,\"tokens\":100}']\npass_environment = [\"PATH\"]\n"
 	for _, c := range []string{"c0", "c1", "c2"} {

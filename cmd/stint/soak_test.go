@@ -33,7 +33,6 @@ state = %[2]q
 [fanout]
 workers = 4
 slots = 7
-min_memory = "0"
 [selector]
 half_life = 0
 slow_half_life = 0

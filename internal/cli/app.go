@@ -79,7 +79,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Ends:     folders,
 			Work:     places,
 			Gates:    newGates(c),
-			Machine:  func(left int64) string { return machine.ReadPressure(os.DirFS("/proc")).Refuse(left) },
+			Machine:  func() string { return machine.ReadPressure(os.DirFS("/proc")).Refuse() },
 			Timers:   timers{c.Fleet},
 			Log:      a.log,
 			Now:      a.Now,

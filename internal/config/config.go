@@ -64,8 +64,6 @@ type Fanout struct {
 	// Sessions that run at once at most: two fires' worth, as they outlast the half hour between fires.
 	Slots int              `toml:"slots" default:"6" min:"1"`
 	Allow []fleet.Category `toml:"allow" known:"category" default:"-"` // what a fire may start, sorted by default
-	// Memory that must be left for a fire to start anything: one session takes this much with a compiler under it.
-	MinMemory int64 `toml:"min_memory" form:"bytes" default:"'1G'"`
 }
 
 // Command is what holds for each command that stint runs for itself.

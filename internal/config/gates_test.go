@@ -16,8 +16,6 @@ import (
 const gates = least + `[category.code.wip]
 command = ["gh", "pr", "list", "$HOME"]
 limit = 2
-[fanout]
-min_memory = "512M"
 [notice]
 command = ["tell", "me"]
 events = ["quota", "failed"]
@@ -29,7 +27,6 @@ pass_environment = ["PATH", "GH_TOKEN"]
 func TestGates(t *testing.T) {
 	t.Parallel()
 	c := load(t, gates)
-	must.Equal(t, "memory", c.Fanout.MinMemory, int64(512<<20))
 	wip := config.WIP{
 		Command: []string{"gh", "pr", "list", "$HOME"}, Limit: 2,
 	}
@@ -56,7 +53,6 @@ func noWIP() config.WIP {
 func TestGatesDefaults(t *testing.T) {
 	t.Parallel()
 	c := load(t, least)
-	must.Equal(t, "memory", c.Fanout.MinMemory, int64(1<<30))
 	must.Equal(t, "work in progress", c.Categories["code"].WIP, noWIP())
 	must.Equal(t, "notice", c.Notice, noNotice())
 }
@@ -65,7 +61,7 @@ func TestGatesAreTheWholeConfig(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"all": gates,
-		"off": least + "[fanout]\nmin_memory = 0\n[notice]\nevents = []\n",
+		"off": least + "[notice]\nevents = []\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,32 +73,9 @@ func TestGatesAreTheWholeConfig(t *testing.T) {
 	}
 }
 
-func TestMinMemory(t *testing.T) {
-	t.Parallel()
-	for value, shown := range map[string]string{
-		`"1G"`: `"1G"`, `"1024M"`: `"1G"`, `1073741824`: `"1G"`, `1073741825`: "1073741825", `"1536M"`: `"1536M"`,
-		`"2T"`: `"2T"`, `"4096"`: `"4K"`, `0`: "0", `"0"`: "0", `"0G"`: "0", `1`: "1", `9223372036854775807`: "9223372036854775807",
-	} {
-		for _, v := range load(t, least+"[fanout]\nmin_memory = "+value).Values() {
-			if v.Key == "fanout.min_memory" && v.Value != shown {
-				t.Errorf("%s: got %s, want %s", value, v.Value, shown)
-			}
-		}
-	}
-}
-
 func TestLoadRefusesGates(t *testing.T) {
 	t.Parallel()
-	const amountWant = `7:1: fanout.min_memory: want an amount such as "1G" or "512M", not `
-	const amountHint = `write min_memory = "1G"`
 	refuses(t, []unfit{
-		{"negative memory", least + "[fanout]\nmin_memory = -1", amountWant + "-1", amountHint},
-		{"share of memory", least + "[fanout]\nmin_memory = \"10%\"", amountWant + `"10%"`, amountHint},
-		{"unit alone", least + "[fanout]\nmin_memory = \"G\"", amountWant + `"G"`, amountHint},
-		{"no memory", least + "[fanout]\nmin_memory = \"\"", amountWant + `""`, amountHint},
-		{"two units", least + "[fanout]\nmin_memory = \"1GG\"", amountWant + `"1GG"`, amountHint},
-		{"too much", least + "[fanout]\nmin_memory = \"9999999T\"", amountWant + `"9999999T"`, amountHint},
-		{"fraction", least + "[fanout]\nmin_memory = 0.5", amountWant + "0.5", amountHint},
 		{"wip limit", least + "[category.code.wip]\nlimit = 0", "7:1: category.code.wip.limit: want a whole number from 1 to 9999, not 0", "write limit = 1"},
 		{"wip key", least + "[category.code.wip]\nlimits = 1", "7:1: category.code.wip.limits: unknown key", "did you mean limit?"},
 		{"event", least + "[notice]\nevents = [\"fail\"]", `7:11: notice.events[0]: there is no event "fail"`, "did you mean failed?"},

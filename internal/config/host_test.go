@@ -163,7 +163,7 @@ func TestLoadRefusesHosts(t *testing.T) {
 	const section, name = least + "[host.far]\n", "1 to 64 of a-z, A-Z, 0-9, ., _ and -, not starting with ., _ or -"
 	refuses(t, []unfit{ // though it is another host's section
 		{"unknown key", section + "worker = 1", "7:1: host.far.worker: unknown key", "did you mean workers?"},
-		{"key of another table", section + "min_memory = 1", "7:1: host.far.min_memory: unknown key", "want one of: agents, labels, pools, slots, workers"},
+		{"key of another table", section + "allow = 1", "7:1: host.far.allow: unknown key", "want one of: agents, labels, pools, slots, workers"},
 		{"no worker", section + "workers = 0", "7:1: host.far.workers: want a whole number of 1 or more, not 0", "write workers = 1"},
 		{"unknown pool", section + "pools = [\"night\"]\n[pool.nigh]", `7:10: host.far.pools[0]: there is no pool "night"`, "did you mean nigh?"},
 		{"no pool", section + "pools = []", "7:1: host.far.pools: want at least one, not an empty list", `write pools = ["…"]`},

@@ -49,7 +49,7 @@ func (o Options) checkUnit(name string, value any) error {
 // replaced says what to write for a key of former versions.
 func replaced(key string) string {
 	parts := strings.Split(key, ".")
-	if len(parts) >= 3 && (slices.Contains([]string{"category", "agent", "host", "price"}, parts[0])) {
+	if len(parts) >= 3 && slices.Contains([]string{"category", "agent", "host", "price"}, parts[0]) {
 		parts[1] = "NAME"
 	}
 	if len(parts) == 4 && parts[0] == "tasks" {
@@ -78,8 +78,8 @@ func replaced(key string) string {
 		"lessons.withhold":      "remove it: chance withholds one in five",
 		"budget.session_tokens": median, "budget.session_usd": median,
 		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
-		"fanout.max_memory_pressure": constant,
-		"worktrees":                  files, "keep.worktrees": `write files = "30d"`,
+		"fanout.max_memory_pressure": constant, "fanout.min_memory": "remove it: a fire needs 1 GiB, or a quarter of less than four",
+		"worktrees": files, "keep.worktrees": `write files = "30d"`,
 		"runs":                   files,
 		"record":                 `write record = "400d" under [keep]`,
 		"agent.NAME.own_sandbox": "remove it: the box holds the agent",

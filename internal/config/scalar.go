@@ -64,8 +64,6 @@ func scalarOf(t reflect.Type, tag reflect.StructTag) scalar {
 		return meaning(fleet.ParsePriority, []fleet.Priority{fleet.PriorityUrgent, fleet.PriorityHigh, fleet.PriorityMedium, fleet.PriorityLow})
 	case enum(t) != nil:
 		return oneOf(enum(t))
-	case form == "bytes":
-		return amount()
 	}
 	switch t.Kind() { //nolint:exhaustive // the others hold anything
 	case reflect.String:
@@ -351,52 +349,6 @@ func days() scalar {
 		write:   write,
 		schema:  func() Schema { return Schema{"type": "string", "pattern": `^([1-9][0-9]*d)?$`} },
 	}
-}
-
-// amount is one of memory or of space on a disk, or 0 for none.
-func amount() scalar {
-	return scalar{
-		parse: func(raw any) (any, error) {
-			n, ok := raw.(int64)
-			if s, isText := raw.(string); isText {
-				n, ok = bytesOf(s)
-			}
-			if !ok || n < 0 {
-				return nil, wanted(`an amount such as "1G" or "512M"`, raw)
-			}
-			return n, nil
-		},
-		suggest: func(_, standard any) any { return shownBytes(cmp.Or(standard.(int64), 1<<30)) },
-		write:   func(value any) any { return shownBytes(value.(int64)) },
-		schema: func() Schema {
-			return Schema{"anyOf": []Schema{{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+[" + byteUnits + "]?$"}}}
-		},
-	}
-}
-
-const byteUnits = "KMGT" // in steps of 1024
-
-func bytesOf(s string) (int64, bool) {
-	digits := strings.TrimRight(s, byteUnits)
-	n, err := strconv.ParseUint(digits, 10, 40) // so that no unit makes it overflow, and more than any machine has
-	if unit := s[len(digits):]; unit != "" {
-		power := strings.Index(byteUnits, unit) + 1
-		if power == 0 || n > 1<<20 {
-			return 0, false
-		}
-		n <<= 10 * power
-	}
-	return int64(n), err == nil
-}
-
-// shownBytes is an amount in the largest unit of which it is a whole number.
-func shownBytes(n int64) any {
-	for power := len(byteUnits); n > 0 && power > 0; power-- {
-		if unit := int64(1) << (10 * power); n%unit == 0 && n/unit <= 1<<20 {
-			return strconv.FormatInt(n/unit, 10) + byteUnits[power-1:power]
-		}
-	}
-	return n
 }
 
 // The words of the key network.

@@ -309,7 +309,7 @@ func TestLookedAtAgain(t *testing.T) {
 		}, fleet.Busy, "no slot free"},
 		{"results that wait for review", func(b *bench) { b.Gates = full{"code": "3 results wait"} }, fleet.Busy, "3 results wait"},
 		{"too little memory", func(b *bench) {
-			b.Machine = func(left int64) string { return machine.Pressure{MemoryAvailable: new(int64(1 << 20))}.Refuse(left) }
+			b.Machine = func() string { return machine.Pressure{MemoryAvailable: new(int64(1 << 20))}.Refuse() }
 		}, fleet.Busy, "memory"},
 	}
 	for _, tt := range tests {

@@ -126,7 +126,7 @@ func obstacles() []obstacle {
 			b.noop("0noop2", "void")
 		}, want: "backs off for 1 more fire", alone: "its own grade ends that", yields: true},
 		{kind: fleet.HinderedByMachine, name: "machine short", meet: func(b *bench) {
-			b.Machine = func(left int64) string { return machine.Pressure{MemoryAvailable: new(int64(1 << 20))}.Refuse(left) }
+			b.Machine = func() string { return machine.Pressure{MemoryAvailable: new(int64(1 << 20))}.Refuse() }
 		}, want: "memory"},
 		{kind: fleet.HinderedBySlots, name: "no slot", meet: func(b *bench) {
 			b.Config.Fanout.Slots = 1

@@ -246,7 +246,7 @@ func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
 		list = append(list, Closure{Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
-		if reason := e.Machine(e.Config.Fanout.MinMemory); reason != "" {
+		if reason := e.Machine(); reason != "" {
 			list = append(list, Closure{Reason: reason})
 		}
 	}

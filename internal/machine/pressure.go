@@ -80,11 +80,19 @@ func figure(s string) (float64, bool) {
 // which kills at 60 by default, has not yet begun.
 const maxStall = 20
 
+// leftMemory is what must be available, in bytes: one session takes this much with a compiler under it. On a small
+// machine a quarter of its memory will do.
+const leftMemory = 1 << 30
+
 // Refuse says why a fire should start nothing now, or "" when it may: a fire that is refused costs half an hour, one
-// that should have been refused may cost every session. So many bytes must be left; 0: any number.
-func (p Pressure) Refuse(left int64) string {
+// that should have been refused may cost every session.
+func (p Pressure) Refuse() string {
+	left := int64(leftMemory)
+	if p.MemoryTotal != nil {
+		left = min(left, *p.MemoryTotal/4)
+	}
 	switch {
-	case left > 0 && p.MemoryAvailable != nil && *p.MemoryAvailable < left:
+	case p.MemoryAvailable != nil && *p.MemoryAvailable < left:
 		return fmt.Sprintf("memory: %s available%s, and %s must be left",
 			plain.Bytes(*p.MemoryAvailable), of(p.MemoryTotal), plain.Bytes(left))
 	case p.MemoryPressure != nil && *p.MemoryPressure > maxStall:

@@ -113,27 +113,27 @@ func TestRefuse(t *testing.T) {
 	}
 	unsized := reading(0, 512)
 	unsized.MemoryTotal = nil
+	small := reading(0, 127<<20)
+	*small.MemoryTotal = 512 << 20
 	for _, test := range []struct {
 		name string
 		r    machine.Pressure
 		want string
 	}{
-		{"at every limit", reading(20, 2<<30), ""},
+		{"at every limit", reading(20, 1<<30), ""},
 		{"pressure", reading(20.5, 8<<30), "memory pressure: 20.5 % of the last ten seconds were lost to waiting for it, above the limit of 20 %"},
-		{"memory", reading(0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 2.0 GiB must be left"},
-		{"memory first", reading(99, 0), "memory: 0 B available of 16.0 GiB, and 2.0 GiB must be left"},
-		{"no total", unsized, "memory: 512 B available, and 2.0 GiB must be left"},
+		{"memory", reading(0, 300<<20), "memory: 300.0 MiB available of 16.0 GiB, and 1.0 GiB must be left"},
+		{"memory first", reading(99, 0), "memory: 0 B available of 16.0 GiB, and 1.0 GiB must be left"},
+		{"a small machine", small, "memory: 127.0 MiB available of 512.0 MiB, and 128.0 MiB must be left"},
+		{"no total", unsized, "memory: 512 B available, and 1.0 GiB must be left"},
 		{"nothing known", machine.Pressure{}, ""},
 		{"a machine at work", machine.ReadPressure(tree(busy())), ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			if got := test.r.Refuse(2 << 30); got != test.want {
+			if got := test.r.Refuse(); got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
 			}
 		})
-	}
-	if got := reading(0, 0).Refuse(0); got != "" {
-		t.Errorf("without a limit: got %q, want no refusal", got)
 	}
 }

@@ -78,10 +78,10 @@ type Fleet struct {
 	Sessions Sessions
 	Agents   Agents
 	Ends     claim.Ends
-	Work     Work                    // nil: nobody looks for branches of runs
-	Gates    Gates                   // nil: none
-	Machine  func(left int64) string // why it should start nothing, with so many bytes left; nil: nobody looks
-	Timers   Timers                  // nil: no service manager
+	Work     Work          // nil: nobody looks for branches of runs
+	Gates    Gates         // nil: none
+	Machine  func() string // why it should start nothing; nil: nobody looks
+	Timers   Timers        // nil: no service manager
 	Log      *slog.Logger
 	Now      func() time.Time
 	Random   func() uint64

@@ -226,7 +226,7 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 		in.FirePool = v.Pool
 	}
 	if f.Machine != nil {
-		in.Closed = f.Machine(f.Config.Fanout.MinMemory)
+		in.Closed = f.Machine()
 	}
 	in.Candidates, in.Blocked = s.Assess()
 	if seed == nil {
