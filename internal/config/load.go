@@ -69,7 +69,7 @@ func replaced(key string) string {
 		"category.NAME.grader_timeout": checks, "category.NAME.check_timeout": checks, "review.check_timeout": "remove it: the check of a landing has 30m",
 		"category.NAME.host_lanes": "write slots under [host.NAME]", "host.NAME.state": "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
 		"agent.NAME.reports_cost": "remove it: the result file's cost counts where the output has none", "agent.NAME.silence": "remove it: it is 30m, and none for the preset command",
-		"agent.NAME.session_log": "remove it: the preset knows it", "agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
+		"agent.NAME.session_log": "remove it: the preset knows it", "agent.NAME.transcript": "write preset instead, beside your own command", "agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
 		"price.NAME.as_of": "remove it, or make it a comment", "keep.uncommitted": "write files: it holds for both",
 		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,

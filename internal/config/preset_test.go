@@ -108,7 +108,6 @@ func TestPresetKeysOverride(t *testing.T) {
 command = ["/opt/claude", "-p"]
 prompt = "file"
 pass_environment = ["PATH"]
-transcript = "text"
 quota = ['gone until (?P<reset>\S+)']`, 1)
 	got := load(t, text).Agents["claude"]
 	want := config.Agent{
@@ -119,7 +118,7 @@ quota = ['gone until (?P<reset>\S+)']`, 1)
 		PassEnvironment: []string{"PATH"},
 		Silence:         30 * time.Minute,
 		SessionLog:      "~/.claude/projects/*/{session}.jsonl",
-		Transcript:      transcript.Text,
+		Transcript:      transcript.Claude,
 		Quota:           []string{`gone until (?P<reset>\S+)`},
 	}
 	must.Equal(t, "agent", got, want, plain)
@@ -130,10 +129,6 @@ func TestPresetRefuses(t *testing.T) {
 	in := func(line string) string { return strings.Replace(least, "[category", line+"\n[category", 1) }
 	refuses(t, []unfit{
 		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "gptme", not "cluade"`, `write preset = "claude"`},
-		{
-			"transcript", in(`transcript = "json"`),
-			`5:1: agent.claude.transcript: want "claude" or "codex" or "gptme" or "text", not "json"`, `write transcript = "text"`,
-		},
 		{
 			"pattern", in(`quota = ["limit ("]`),
 			"5:10: agent.claude.quota[0]: read pattern \"limit (\": error parsing regexp: missing closing ): `limit (`",

@@ -56,17 +56,12 @@ func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 // costUnknown says why the cost of an agent's sessions cannot be known, and what to do
 // about it; "" where it can be.
 func (c *Config) costUnknown(name string) (reason, hint string) {
-	const instead = ", or bound tokens or runs instead of usd: stint help agents"
-	switch a := c.Agents[name]; {
-	case a.Transcript != transcript.Codex: // its output or its result file may say; else its sessions count as the reserve
+	// The others say it in their output or in their result file; where they do not, their sessions count as the reserve.
+	if c.Agents[name].Transcript != transcript.Codex || len(c.Prices) > 0 {
 		return "", ""
-	case len(c.Prices) == 0:
-		return "it reports none, and no model has a price",
-			`write [price."MODEL"] with input and output` + instead
-	case a.SessionLog == "":
-		return "its output names no model", fmt.Sprintf("write preset = \"codex\" in [%s]", dotted("agent", name)) + instead
 	}
-	return "", ""
+	return "it reports none, and no model has a price",
+		`write [price."MODEL"] with input and output, or bound tokens or runs instead of usd: stint help agents`
 }
 
 // checkBudgets refuses a budget in USD over an agent whose cost cannot be known: it would

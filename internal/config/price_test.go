@@ -90,11 +90,6 @@ func TestBudgetsThatBindNothing(t *testing.T) {
 			"the category's", codex + "[category.code.budget]\nusd = 5",
 			"6:1: category.code.budget.usd: what a session of agent codex costs cannot be known: it reports none, and no model has a price", write,
 		},
-		{
-			"prices, and no file that names the model", "fleet = \"bob\"\nstate = \"/s\"\n[agent.own]\ncommand = [\"x\"]\ntranscript = \"codex\"\nbudget = { usd = 5 }\n[category.code]\n" + price,
-			"6:12: agent.own.budget.usd: what a session of agent own costs cannot be known: its output names no model",
-			"write preset = \"codex\" in [agent.own], or bound tokens or runs instead of usd: stint help agents",
-		},
 	})
 	for name, text := range map[string]string{
 		"codex with a price":              codex + "budget = { usd = 5 }\n[category.code]\n" + price,

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 // scalar is what one value must be.
@@ -31,8 +30,6 @@ func enum(t reflect.Type) []string {
 		return texts([]fleet.PromptMode{fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile})
 	case reflect.TypeFor[fleet.TaskFormat]():
 		return texts(fleet.TaskFormats())
-	case reflect.TypeFor[transcript.Format]():
-		return texts(transcript.Formats())
 	case reflect.TypeFor[Method]():
 		return texts([]Method{MethodRebase, MethodMerge})
 	}
