@@ -54,7 +54,7 @@ func newSite(t *testing.T, categories ...string) *site {
 	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: program(t)}
 	storetest.Keep(t, s.path("state"))
 	s.write("agent", agent, 0o755)
-	config := fmt.Sprintf("fleet = %q\nstate = %q\n[tasks]\nafter = \"active\"\n[agent.fake]\ncommand = [%q]\ntrust = true\n", s.fleet, s.path("state"), s.path("agent"))
+	config := fmt.Sprintf("fleet = %q\nstate = %q\n[agent.fake]\ncommand = [%q]\ntrust = true\n", s.fleet, s.path("state"), s.path("agent"))
 	for _, c := range categories {
 		config += fmt.Sprintf("[category.%s]\ncooldown = \"0s\"\nmax_chain = 0\n", c)
 		s.write("tasks/work-"+c+".md", "---\nstate: todo\ncategory: "+c+"\n---\n", 0o644)

@@ -87,8 +87,6 @@ type Tasks struct {
 	DefaultCategory fleet.Category `toml:"default_category" known:"category" default:"-"`
 	// The category, by tag, of tasks that name none.
 	Tags map[string]fleet.Category `toml:"tags" known:"category"`
-	// The state of a task after a productive session that set none, or [KeepState]. What was done once is not done again.
-	After string `toml:"after" form:"after" default:"'ready_for_review'"`
 	// Other places that tasks are in, by name.
 	Sources map[string]TaskSource `toml:"source" names:"source"`
 
@@ -108,9 +106,6 @@ type TaskSource struct {
 	States     map[string]fleet.TaskState `toml:"states"`                              // what its own words mean
 	Priorities map[string]fleet.Priority  `toml:"priorities"`
 }
-
-// KeepState leaves tasks in their state.
-const KeepState = "keep"
 
 // Lessons says where the lessons are.
 type Lessons struct {

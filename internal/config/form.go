@@ -80,8 +80,6 @@ func formOf(name string) form {
 		return form{nil, "", "", texts(fleet.Events())}
 	case "preset":
 		return known(PresetNames())
-	case "after":
-		return known(append(texts(fleet.TaskStates()), KeepState))
 	case "field":
 		return form{checked(checkFieldPath), "", "", nil}
 	case "in task":

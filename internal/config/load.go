@@ -77,7 +77,7 @@ func replaced(key string) string {
 		"review.max_rounds":     "remove it: sessions answer three times, then a person does",
 		"lessons.withhold":      "remove it: chance withholds one in five",
 		"budget.session_tokens": median, "budget.session_usd": median,
-		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
+		"tasks.after": "remove it: a session that wants another state writes task_state", "tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
 		"fanout.max_memory_pressure": constant, "fanout.min_memory": "remove it: a fire needs 1 GiB, or a quarter of less than four",
 		"worktrees": files, "keep.worktrees": `write files = "30d"`,
 		"runs":                   files,

@@ -80,7 +80,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		},
 		Keep:     config.Keep{Files: 30 * 24 * time.Hour},
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
-		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code", After: "ready_for_review"},
+		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code"},
 		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons")},
 		Selector: config.Selector{Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
 		Agents: map[string]config.Agent{"claude": {
@@ -198,8 +198,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Command: config.Command{Timeout: 90 * time.Second, PassEnvironment: []string{"PATH"}},
 		Tasks: config.Tasks{
 			Dir: "/srv/tasks", Format: fleet.FormatStint, DefaultCategory: "code",
-			Tags:  map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
-			After: "ready_for_review",
+			Tags: map[string]fleet.Category{"docs": "code", "a b": "cleanup"},
 		},
 		Lessons: config.Lessons{Dir: filepath.Join(folder, "work", "notes")},
 		Budget:  config.Budget{Runs: 100},
@@ -692,7 +691,7 @@ func TestKeysOfBefore(t *testing.T) {
 		"host.big.state":            "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
 		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
-		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.most_sessions": constant,
+		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.after": "remove it: a session that wants another state writes task_state", "tasks.most_sessions": constant,
 		"fanout.max_memory_pressure":          constant,
 		"fanout.min_memory":                   "remove it: a fire needs 1 GiB, or a quarter of less than four",
 		"lessons.withhold":                    "remove it: chance withholds one in five",

@@ -15,8 +15,6 @@ import (
 )
 
 const sources = least + `
-[tasks]
-after = "done"
 [tasks.source.beads]
 command = ["bd", "ready", "--json"]
 start = ["bd", "update", "{id}", "--status", "in_progress"]
@@ -32,9 +30,6 @@ priorities = { P0 = "urgent" }
 func TestTaskSources(t *testing.T) {
 	t.Parallel()
 	tasks := load(t, sources).Tasks
-	if tasks.After != "done" {
-		t.Errorf("after: got %q", tasks.After)
-	}
 	beads, gh := tasks.Sources["beads"], tasks.Sources["gh"]
 	calls := map[fleet.TaskCall][]string{
 		fleet.CallStart: {"bd", "update", "{id}", "--status", "in_progress"}, fleet.CallDone: {"bd", "close", "{id}"},
@@ -78,7 +73,6 @@ func TestTaskSourceFaults(t *testing.T) {
 		"unknown priority": {"[tasks.source.a]\ncommand = ['a']\npriorities = { 1 = 'soon' }", `priority "soon"`},
 		"unknown category": {"[tasks.source.a]\ncommand = ['a']\ncategory = 'nonsense'", "there is no category"},
 		"variable":         {"[commands]\npass_environment = ['STINT_X']", "are reserved"},
-		"after":            {"[tasks]\nafter = 'later'", `"active" or "todo"`},
 		"call":             {"[tasks.source.x]\ncommand = ['x']\ndone = ['']", "want a program"},
 		"no table":         {"[tasks]\nsource = 'bd'", "want a table"},
 	} {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/survey"
@@ -79,7 +78,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 		now = own
 	}
 	left.Source, left.Item = task.Source, task.Item
-	left.State = stateAfter(v, task.State, task.InSource(), now, w.Config.Tasks.After)
+	left.State = stateAfter(v, task.State, task.InSource(), now)
 	left.Changed = left.State != task.State
 	left.Worked = w.worked && worked(v)
 	left.Last = (v.Empty() || v.Ours) && w.last(ctx)
@@ -156,16 +155,16 @@ func worked(v fleet.Verdict) bool {
 }
 
 // stateAfter is the state that a session leaves its task in: the one that the agent names,
-// the one that was written to the task meanwhile, or after work of which nothing was said
-// the one that the configuration has for it.
-func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState, after string) fleet.TaskState {
+// the one that was written to the task meanwhile, or ready_for_review after work of which nothing
+// was said: what was done once is not done again.
+func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState) fleet.TaskState {
 	switch {
 	case v.TaskState != "":
 		return v.TaskState
 	case now != "" && now != listed:
 		return now
-	case v.Outcome == fleet.Productive && after != config.KeepState:
-		return fleet.TaskState(after)
+	case v.Outcome == fleet.Productive:
+		return fleet.StateReview
 	}
 	return before
 }
