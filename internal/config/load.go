@@ -6,6 +6,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,7 @@ func (o Options) checkUnit(name string, value any) error {
 
 // replaced says what to write for a key of former versions.
 func replaced(key string) string {
-	parts := strings.Split(key, ".")
+	parts := strings.Split(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(key, "NAME"), ".") // a name may have dots
 	if len(parts) >= 3 && slices.Contains([]string{"category", "agent", "host", "price"}, parts[0]) {
 		parts[1] = "NAME"
 	}
@@ -66,18 +67,23 @@ func replaced(key string) string {
 		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
 		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
 		"fanout.max_pivots":            "remove it: a worker tries two other categories",
-		"category.NAME.grader_timeout": checks, "category.NAME.check_timeout": checks, "review.check_timeout": "remove it: the check of a landing has 30m",
-		"category.NAME.host_lanes": "write slots under [host.NAME]", "host.NAME.state": "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
-		"agent.NAME.reports_cost": "remove it: the result file's cost counts where the output has none", "agent.NAME.silence": "remove it: it is 30m, and none for the preset command",
-		"agent.NAME.session_log": "remove it: the preset knows it", "agent.NAME.transcript": "write preset instead, beside your own command", "agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
-		"price.NAME.as_of": "remove it, or make it a comment", "keep.uncommitted": "write files: it holds for both",
+		"category.NAME.grader_timeout": checks, "category.NAME.check_timeout": checks,
+		"review.check_timeout":     "remove it: the check of a landing has 30m",
+		"category.NAME.host_lanes": "write slots under [host.NAME]",
+		"host.NAME.state":          "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
+		"agent.NAME.reports_cost":  "remove it: the result file's cost counts where the output has none",
+		"agent.NAME.silence":       "remove it: it is 30m, and none for the preset command",
+		"agent.NAME.session_log":   "remove it: the preset knows it", "agent.NAME.transcript": "write preset instead, beside your own command",
+		"agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
+		"price.NAME.as_of":    "remove it, or make it a comment", "keep.uncommitted": "write files: it holds for both",
 		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
 		"selector.v": constant, "notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
 		"review.max_rounds":     "remove it: sessions answer three times, then a person does",
 		"lessons.withhold":      "remove it: chance withholds one in five",
 		"budget.session_tokens": median, "budget.session_usd": median,
-		"tasks.after": "remove it: a session that wants another state writes task_state", "tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
+		"tasks.after":       "remove it: a session that wants another state writes task_state",
+		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
 		"fanout.max_memory_pressure": constant, "fanout.min_memory": "remove it: a fire needs 1 GiB, or a quarter of less than four",
 		"worktrees": files, "keep.worktrees": `write files = "30d"`,
 		"runs":                   files,

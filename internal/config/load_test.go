@@ -684,6 +684,7 @@ func TestKeysOfBefore(t *testing.T) {
 		"agent.sh.reports_cost":     "remove it: the result file's cost counts where the output has none",
 		"agent.sh.silence":          "remove it: it is 30m, and none for the preset command",
 		"agent.sh.transcript":       "write preset instead, beside your own command",
+		`price."gpt-5.1".as_of`:     "remove it, or make it a comment",
 		"agent.sh.session_log":      "remove it: the preset knows it",
 		"agent.sh.throttle":         `write it under quota, as "(?P<throttle>…)"`,
 		"price.gpt.as_of":           "remove it, or make it a comment",
