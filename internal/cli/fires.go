@@ -45,7 +45,6 @@ next page, give --before the last fire of this one.`,
 	f.Var(pastFlag(&o.until, a.Now), "until", untilUsage)
 	f.StringVar(&o.pool, "pool", "", "those of one `POOL`")
 	f.Var(countFlag(&o.before), "before", "those before this `FIRE`")
-	_ = cmd.RegisterFlagCompletionFunc("before", a.completeFires) // else it would be a run's; the flag is there
 	return cmd
 }
 

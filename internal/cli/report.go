@@ -80,7 +80,6 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	flags.Var(pastFlag(&o.span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")
 	flags.Var(pastFlag(&o.span.To, a.Now), "until", "end before this `TIME` (default: now)")
 	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
-	_ = cmd.RegisterFlagCompletionFunc("by", among(report.Keys()...)) // the flag is there
 	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `HOST`, see stint host list")
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
 	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")

@@ -30,9 +30,8 @@ Work that conflicts or whose check fails is set aside and its task opened again;
 on. If the workspace has the target checked out, it gets the files, which must be without changes
 there. A target behind its upstream goes there first; one that diverged is refused.
 After a crash the same command goes on. Status 6: some work landed, and some did not.`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeItems,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
 	}
 }
 
@@ -43,8 +42,7 @@ func newReviewReject(a *app) *cobra.Command {
 		Short: "Reject the work of sessions",
 		Long: `Reject the work of sessions. The task of each is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeItems,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return usage(errors.New("say why, for the next session at the task: --reason"))
@@ -72,9 +70,8 @@ func newReviewCheckout(a *app) *cobra.Command {
 		Long: `Print a folder beside the workspace in which the branch of a session is checked out. From then on
 the work is yours: no session goes on with it, or with its task, until the folder is gone ("git
 worktree remove FOLDER").`,
-		Example:           `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: first(a.completeItems),
+		Example: `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
+		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
 				if i.AtWork != "" {
@@ -102,8 +99,7 @@ filled in, and what the session said of its work is on its input.
 That happens once: later commits are only pushed, and work that was published as it is stays so.
 After a crash or a failure the command runs again, and must then print the address of the request
 that there is.`,
-		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: first(a.completeItems),
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
 				if err := unlanded(t, i); err != nil {

@@ -51,7 +51,7 @@ stored, not returned.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.run, "run", "", "the `ID` of a run that a fire planned")
+	f.StringVar(&o.run, "run", "", "the `RUN` that a fire planned")
 	f.StringVar(&o.category, "category", "", "the `CATEGORY` to work in")
 	f.StringVar(&o.task, "task", "", "the `TASK` to work on (default: the best one)")
 	f.StringVar(&o.agent, "agent", "", "the `AGENT` to run (default: the category's first)")

@@ -46,7 +46,7 @@ page, give --before the last run of this one.`,
 	f.StringVar(&o.host, "host", "", "those on one `HOST`, see stint host list")
 	f.Var(pastFlag(&o.since, a.Now), "since", sinceUsage)
 	f.Var(pastFlag(&o.until, a.Now), "until", untilUsage)
-	f.Var(countFlag(&o.fire), "fire", "those of one fire")
+	f.Var(countFlag(&o.fire), "fire", "those of one `FIRE`")
 	f.StringVar(&o.before, "before", "", "those that were made before this `RUN`")
 	return cmd
 }
