@@ -218,7 +218,7 @@ func TestTopSignalled(t *testing.T) {
 
 	term.types("clear; TERM=dumb " + s.binary + " --config " + s.path("stint.toml") + " top; echo status=$?")
 	term.shows("status=2")
-	term.shows("hint: stint status --watch")
+	term.shows("hint: stint status")
 
 	term.types("clear; NO_COLOR=1 " + s.binary + " --config " + s.path("stint.toml") + " top")
 	term.shows("1 lanes")

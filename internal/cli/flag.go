@@ -58,25 +58,12 @@ func numberFlag[T ~int | ~int64](to *T, least int64) *flagValue[T] {
 	}}
 }
 
-// leastInterval is such that looks, of a few milliseconds each, do not keep a machine busy
-// that has work to do.
-const leastInterval = 100 * time.Millisecond
-
-// intervalFlag is the time between looks at the fleet.
-func intervalFlag(to *time.Duration) *flagValue[time.Duration] {
-	return durationFlag(to, leastInterval, fmt.Sprintf(`want a duration of %s or more, such as "2s"`, leastInterval))
-}
-
 // ttlFlag is a time-to-live: the store counts in milliseconds.
 func ttlFlag(to *time.Duration) *flagValue[time.Duration] {
-	return durationFlag(to, time.Millisecond, `want a duration of a millisecond or more, such as "90s" or "1h30m"`)
-}
-
-func durationFlag(to *time.Duration, least time.Duration, want string) *flagValue[time.Duration] {
 	return &flagValue[time.Duration]{to, "DURATION", to.String(), func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
-		if err != nil || d < least {
-			return 0, errors.New(want)
+		if err != nil || d < time.Millisecond {
+			return 0, errors.New(`want a duration of a millisecond or more, such as "90s" or "1h30m"`)
 		}
 		return d, nil
 	}}

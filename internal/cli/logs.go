@@ -11,7 +11,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -29,8 +28,7 @@ import (
 
 type logsOptions struct {
 	follow, raw bool
-	host        string
-	lines       *int // nil: all, or with follow the last
+	lines       int // below 0: all, or with follow the last
 }
 
 const (
@@ -45,21 +43,18 @@ const (
 )
 
 func newLogs(a *app) *cobra.Command {
-	var o logsOptions
+	o := logsOptions{lines: -1}
 	cmd := &cobra.Command{
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
 		Long: `Print what the agent of a run printed; for a category, of the run under way or else
 the last one. The JSON of claude, codex and gptme becomes text: the model's words stand as
 they are, "$" marks a command, ">" another tool, "!" an error, a retry or a rate limit, "~"
-a thought, and "*" the beginning and the end with tokens and cost. A tool's output is
-indented and shortened. Any other line stands as the agent printed it. Escape sequences
-are left out, and other control characters are replaced. --raw prints every byte of the log,
-into a file or a pipe.
+a thought, and "*" the beginning and the end with tokens and cost. Control characters are
+replaced. --raw prints every byte of the log, into a file or a pipe.
 
 Of a run on another host it is the last 64 KiB, as that host reported at its last
-heartbeat. The whole log is on that host: with -f, --raw and -n all the command says where, and
-is status 2.
+heartbeat. The whole log is on that host: -f and --raw are refused here.
 
 -f continues until the run has ended, and reports its outcome on standard error. For a
 category without a run under way it waits for the next one. A log above its limit lacks its
@@ -74,9 +69,9 @@ middle, which one line replaces.`,
 	}
 	f := cmd.Flags()
 	f.BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended")
-	f.VarP(linesFlag(&o.lines), "number", "n", "begin with the last `LINES`, or all (default all; with -f, 100)")
-	f.StringVar(&o.host, "host", "", "of a category: a run on one `HOST`, see stint host list")
+	f.VarP(numberFlag(&o.lines, 0), "number", "n", "begin with the last `N` lines (default all; with -f, 100)")
 	f.BoolVar(&o.raw, "raw", false, "every byte of the log as it is; not on a terminal")
+	cmd.MarkFlagsMutuallyExclusive("raw", "number")
 	return cmd
 }
 
@@ -87,6 +82,12 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 	}
 	if o.raw && a.json {
 		return usage(errors.New("--raw: not with --json"))
+	}
+	switch {
+	case o.lines < 0 && o.follow:
+		o.lines = followed
+	case o.lines < 0:
+		o.lines = math.MaxInt
 	}
 	err := a.explain(ctx, func(e *inspect.Explainer) error {
 		r, err := a.runToRead(ctx, e, name, o)
@@ -105,7 +106,10 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 		}
 		return errors.Join(err, p.close())
 	})
-	return unlessInterrupted(ctx, err)
+	if err != nil && ctx.Err() != nil { // the work that an interrupt broke off needs no words
+		return reported{err}
+	}
+	return err
 }
 
 // otherHost is the machine that has the log of a run, if that is another one.
@@ -129,8 +133,7 @@ func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Ho
 		there += "cd " + fleet.ShellWord(h.Workspace) + " && "
 	}
 	there += "stint logs " + string(r.ID)
-	o := p.options
-	if o.follow || o.raw || o.lines != nil && *o.lines == math.MaxInt {
+	if p.options.follow || p.options.raw {
 		return fleet.WithHint(usage(fmt.Errorf("run %s: the whole log is on host %s, as runs/%s/log in its state folder", r.ID, h.Name, r.ID)), there)
 	}
 	tail, now, err := p.fleet.Store.Tail(ctx, r.ID)
@@ -142,28 +145,14 @@ func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Ho
 	}
 	fmt.Fprintf(p.Stderr, "stint: run %s: the last %s of its log, as host %s reported %s\n",
 		r.ID, plain.Bytes(int64(len(tail.Text))), plain.Line(h.Name), plain.Ago(tail.At, now))
-	p.render(p.format(r.Agent))
-	p.last.most = p.first()
+	p.render(r.Agent)
 	_, err = io.WriteString(p.text, tail.Text)
-	return err
-}
-
-// unlessInterrupted is the error of a command that goes on until it is interrupted: the work
-// that it broke off needs no words.
-func unlessInterrupted(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil {
-		return reported{err}
-	}
 	return err
 }
 
 // runToRead finds the run whose log is meant, and may wait until there is one.
 func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, o logsOptions) (fleet.Run, error) {
-	host, err := hostID(ctx, e, o.host)
-	if err != nil {
-		return fleet.Run{}, err
-	}
-	r, err := resolveRun(ctx, e.Fleet, name, host)
+	r, err := resolveRun(ctx, e.Fleet, name, "")
 	_, category := e.Config.Categories[fleet.Category(name)]
 	if !o.follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
 		return r, err
@@ -181,7 +170,7 @@ func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, 
 		if err := pause(ctx, logPoll); err != nil {
 			return fleet.Run{}, err
 		}
-		list, err := e.Runs(ctx, store.RunQuery{Category: fleet.Category(name), Host: host, Limit: 1})
+		list, err := e.Runs(ctx, store.RunQuery{Category: fleet.Category(name), Limit: 1})
 		if err != nil {
 			return fleet.Run{}, err
 		}
@@ -220,46 +209,16 @@ type logPrinter struct {
 	last  *lastLines
 }
 
-// begin readies the way for the log of an agent, and goes to the line to begin with. A line
-// of JSON becomes any number of lines, so that the last ones are known only at the end.
-func (p *logPrinter) begin(agent string) error {
-	lines, format := p.first(), p.format(agent)
-	if !p.options.raw {
-		p.render(format)
-	}
-	switch {
-	case lines == math.MaxInt:
-		return nil
-	case p.options.raw || format == transcript.Text:
-		return p.log.Last(lines)
-	}
-	p.last.most = lines
-	return nil
-}
-
-// first is with how many of the last lines to begin; [math.MaxInt]: with all.
-func (p *logPrinter) first() int {
-	switch {
-	case p.options.lines != nil:
-		return *p.options.lines
-	case p.options.follow:
-		return followed
-	}
-	return math.MaxInt
-}
-
-func (p *logPrinter) format(agent string) transcript.Format {
-	if a, known := p.fleet.Config.Agents[agent]; known {
-		return a.Transcript
-	}
-	return transcript.Text
-}
-
-// render has what is written to text become lines for people, or objects.
-func (p *logPrinter) render(format transcript.Format) {
-	p.last = &lastLines{w: p.buffer, most: math.MaxInt}
+// render has what is written to text become lines for people, or objects, and begin with the last so many. A line of JSON
+// becomes any number of lines, so that the last ones are known only at the end.
+func (p *logPrinter) render(agent string) {
+	p.last = &lastLines{w: p.buffer, most: p.options.lines}
 	if p.json {
 		p.last.w = lineObjects{p.buffer, p.run}
+	}
+	format := transcript.Text
+	if a, known := p.fleet.Config.Agents[agent]; known {
+		format = a.Transcript
 	}
 	p.lines = screen.NewPrinted(p.last)
 	p.text = transcript.NewReadable(format, p.lines)
@@ -358,7 +317,7 @@ func (p *logPrinter) drain(ctx context.Context, agent string) error {
 	return ctx.Err()
 }
 
-// find opens the log once it is there, at the line to begin with.
+// find opens the log once it is there.
 func (p *logPrinter) find(agent string) error {
 	if p.log != nil {
 		return nil
@@ -371,7 +330,10 @@ func (p *logPrinter) find(agent string) error {
 		return err
 	}
 	p.log = l
-	return p.begin(agent)
+	if !p.options.raw {
+		p.render(agent)
+	}
+	return nil
 }
 
 // lastLines holds lines back except for the last so many, until release, and then passes on
@@ -443,18 +405,4 @@ type lineObjects struct {
 func (l lineObjects) Write(line []byte) (int, error) {
 	printLine(l.w, wire.NewLogLine(l.run, strings.TrimSuffix(string(line), "\n")))
 	return len(line), nil
-}
-
-// linesFlag is a number of lines, or all of them.
-func linesFlag(to **int) *flagValue[*int] {
-	return &flagValue[*int]{to, "LINES", "", func(s string) (*int, error) {
-		n, err := strconv.Atoi(s)
-		if s == "all" {
-			n, err = math.MaxInt, nil
-		}
-		if err != nil || n < 0 {
-			return nil, errors.New(`want a number of 0 or more, or "all"`)
-		}
-		return &n, nil
-	}}
 }

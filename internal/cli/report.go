@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -24,11 +23,9 @@ import (
 const usualReport = 7 * 24 * time.Hour
 
 type reportOptions struct {
-	span   store.Span
-	by     []report.Key
-	csv    bool
-	output string
-	host   string
+	span store.Span
+	by   []report.Key
+	csv  bool
 }
 
 func newReport(a *app) *cobra.Command {
@@ -63,12 +60,10 @@ as far as agents report them.
 category, an agent, a category and an agent, or a step, which is a 60th of the time. Names
 that a spreadsheet would take for a formula have an apostrophe in front.
 
---by splits sessions, tokens and cost by day, category, agent and host, or any of these; with
---host they are those of one host. A day is
-a whole day in UTC, as for budgets; a run counts for the day on which it was made.
+--by splits sessions, tokens and cost by day, category, agent and host, or any of these. A day
+is a whole day in UTC, as for budgets; a run counts for the day on which it was made.
 `,
 		Example: `  stint report
-  stint report --since 30d --json -o report.json
   stint report --by day,agent --since 2d
   stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
 		Args: cobra.NoArgs,
@@ -80,18 +75,13 @@ a whole day in UTC, as for budgets; a run counts for the day on which it was mad
 	flags.Var(pastFlag(&o.span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")
 	flags.Var(pastFlag(&o.span.To, a.Now), "until", "end before this `TIME` (default: now)")
 	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
-	flags.StringVar(&o.host, "host", "", "with --by: what was used on one `HOST`, see stint host list")
 	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
-	flags.StringVarP(&o.output, "output", "o", "", "write to `FILE` instead, at once or not at all")
 	return cmd
 }
 
 func (a *app) runReport(ctx context.Context, o reportOptions) error {
 	if a.json && o.csv {
 		return usage(errors.New("want one of --json and --csv"))
-	}
-	if o.host != "" && len(o.by) == 0 {
-		return usage(errors.New("--host: only with --by, as what categories are entitled to is the fleet's"))
 	}
 	if o.span.From.IsZero() {
 		o.span.From = cmp.Or(o.span.To, a.Now()).Add(-usualReport)
@@ -103,59 +93,31 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 		if err := a.noteEdge(ctx, e, o.span.From); err != nil {
 			return err
 		}
-		text, err := a.reportText(ctx, e, o)
-		if err != nil {
-			return fmt.Errorf("report: %w", err)
-		}
-		if o.output == "" {
-			_, _ = a.Stdout.Write(text) // an output that fails says so at the end
+		if len(o.by) > 0 {
+			p, err := e.Spending(ctx, o.span, o.by)
+			if err != nil || o.csv {
+				return a.printCSV(p.CSV, err)
+			}
+			a.say(wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) })
 			return nil
 		}
-		return replaceFile("report", o.output, a.secrets.masked(text))
+		r, err := e.Report(ctx, o.span)
+		if err != nil || o.csv {
+			return a.printCSV(r.CSV, err)
+		}
+		a.say(wire.NewReport(e.Config.Fleet, r), func(s screen.Style) []string { return screen.Report(s, e.Config.Fleet, r) })
+		return nil
 	})
 }
 
-// reportText is the report in the form that was asked for.
-func (a *app) reportText(ctx context.Context, e *inspect.Explainer, o reportOptions) ([]byte, error) {
-	if len(o.by) > 0 {
-		host, err := hostID(ctx, e, o.host)
-		if err != nil {
-			return nil, err
-		}
-		p, err := e.Spending(ctx, o.span, o.by, host)
-		switch {
-		case err != nil:
-			return nil, err
-		case o.csv:
-			return p.CSV()
-		}
-		return a.shown(o, wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) }), nil
+// printCSV prints a table for a spreadsheet, unless what it is of failed.
+func (a *app) printCSV(table func() ([]byte, error), err error) error {
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
 	}
-	r, err := e.Report(ctx, o.span)
-	switch {
-	case err != nil:
-		return nil, err
-	case o.csv:
-		return r.CSV()
-	}
-	return a.shown(o, wire.NewReport(e.Config.Fleet, r), func(s screen.Style) []string { return screen.Report(s, e.Config.Fleet, r) }), nil
-}
-
-// shown is an object, or with no --json lines for people: plain ones for a file.
-func (a *app) shown(o reportOptions, object any, lines func(screen.Style) []string) []byte {
-	var b bytes.Buffer
-	if a.json {
-		printJSON(&b, object)
-		return b.Bytes()
-	}
-	text := lines(screen.Style{})
-	if o.output == "" {
-		text = a.glyphs(lines(a.style()))
-	}
-	for _, line := range text {
-		fmt.Fprintln(&b, line)
-	}
-	return b.Bytes()
+	text, err := table()
+	_, _ = a.Stdout.Write(text) // an output that fails says so at the end
+	return err
 }
 
 // byFlag is --by: keys to split by, each once.

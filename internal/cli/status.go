@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
-	"time"
 
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
@@ -15,10 +13,7 @@ import (
 )
 
 type statusOptions struct {
-	last     int // below 0: as many as there is room for
-	watch    bool
-	interval time.Duration
-	host     string
+	last int // below 0: as many as there is room for
 }
 
 const (
@@ -29,7 +24,7 @@ const (
 )
 
 func newStatus(a *app) *cobra.Command {
-	o := statusOptions{last: -1, interval: 2 * time.Second}
+	o := statusOptions{last: -1}
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet on one screen",
@@ -42,65 +37,18 @@ before; "stint report" leaves it out.
 
 On a terminal lines are cut to the width, and the list of runs to the height unless --last
 says how many to show. In a pipe nothing is cut.`,
-		Example: `  stint status --watch
+		Example: `  watch -c stint status
   stint status --json --last 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !o.watch && cmd.Flags().Changed("interval") {
-				return usage(fmt.Errorf("--interval is for --watch"))
-			}
 			return a.runStatus(cmd.Context(), o)
 		},
 	}
-	f := cmd.Flags()
-	f.Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
-	f.StringVar(&o.host, "host", "", "of the runs, those on one `HOST`, see stint host list")
-	f.BoolVar(&o.watch, "watch", false, "look again and again, until interrupted")
-	f.Var(intervalFlag(&o.interval), "interval", "with --watch: the time between looks")
+	cmd.Flags().Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
 	return cmd
 }
 
 func (a *app) runStatus(ctx context.Context, o statusOptions) error {
-	if o.watch {
-		return unlessInterrupted(ctx, a.watchStatus(ctx, o))
-	}
-	return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
-		switch {
-		case a.json:
-			printJSON(a.Stdout, wire.NewStatus(e.Config.Fleet, s))
-		default:
-			a.print(a.statusScreen(e, s, o.last, a.rows()))
-		}
-	})
-}
-
-func (a *app) watchStatus(ctx context.Context, o statusOptions) error {
-	if a.json {
-		return a.watchEvery(ctx, o, func(_ bool) error {
-			return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) { printLine(a.Stdout, wire.NewStatus(e.Config.Fleet, s)) })
-		})
-	}
-	_, inPlace := terminal(a.Stdout)
-	inPlace = inPlace && a.Getenv("TERM") != "dumb"
-	return a.watchEvery(ctx, o, func(first bool) error {
-		return a.lookAt(ctx, o, func(e *inspect.Explainer, s inspect.Status) {
-			switch {
-			case inPlace:
-				fmt.Fprint(a.Stdout, clearScreen)
-			case !first:
-				fmt.Fprintln(a.Stdout)
-			}
-			a.print(a.statusScreen(e, s, o.last, a.rows()))
-		})
-	})
-}
-
-// clearScreen has a terminal write from its first line on; "stint top" is the live screen.
-const clearScreen = "\x1b[H\x1b[J"
-
-// lookAt reads the fleet's status once, with a store that is opened for that: the next
-// look finds what another command made.
-func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Explainer, inspect.Status)) error {
 	return a.explain(ctx, func(e *inspect.Explainer) error {
 		last := o.last
 		if last < 0 {
@@ -111,11 +59,7 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 			runs = max(last, mostShown) // some of them have not ended
 		}
 		// The last fire shows which gates are closed, even where no fires are shown.
-		host, err := hostID(ctx, e, o.host)
-		if err != nil {
-			return err
-		}
-		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs, Host: host})
+		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
 		if err != nil {
 			return err
 		}
@@ -128,17 +72,15 @@ func (a *app) lookAt(ctx context.Context, o statusOptions, show func(*inspect.Ex
 		if a.json {
 			s.Fires = s.Fires[:min(last, len(s.Fires))]
 		}
-		show(e, s)
+		a.say(wire.NewStatus(e.Config.Fleet, s), func(style screen.Style) []string {
+			v := screen.StatusView{Status: s, Fleet: e.Config.Fleet, Rows: a.rows(), Last: o.last}
+			if v.Rows == 0 {
+				v.Last = last
+			}
+			return screen.Status(v, style)
+		})
 		return nil
 	})
-}
-
-// statusScreen lays a status out. Rows are those of the terminal; 0: there is none.
-func (a *app) statusScreen(e *inspect.Explainer, s inspect.Status, last, rows int) []string {
-	if rows == 0 && last < 0 {
-		last = lastShown
-	}
-	return a.glyphs(screen.Status(screen.StatusView{Status: s, Fleet: e.Config.Fleet, Rows: rows, Last: last}, a.style()))
 }
 
 // rows is how many lines a screen may have: one stays for the shell's next prompt.
@@ -160,25 +102,6 @@ func (a *app) glyphs(lines []string) []string {
 		return screen.ASCII(lines)
 	}
 	return lines
-}
-
-// watchEvery shows one status after the other.
-func (a *app) watchEvery(ctx context.Context, o statusOptions, show func(first bool) error) error {
-	tick := time.NewTicker(o.interval)
-	defer tick.Stop()
-	for first := true; ; first = false {
-		if err := show(first); err != nil {
-			return err
-		}
-		if a.outputFailed() {
-			return nil // the end of the command reports it
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 // outputFailed reports whether what goes to standard output is lost.

@@ -32,8 +32,7 @@ import (
 )
 
 func newTop(a *app) *cobra.Command {
-	interval := time.Second
-	cmd := &cobra.Command{
+	return &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet live, pause it, stop runs and read their logs",
 		Long: `Show what "stint status" shows, live: lanes, a timeline of the last two hours, the
@@ -43,14 +42,12 @@ work that waits for review, to show its changes, to land it or to reject it. The
 them. Nothing changes before you confirm it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runTop(cmd.Context(), interval)
+			return a.runTop(cmd.Context())
 		},
 	}
-	cmd.Flags().Var(intervalFlag(&interval), "interval", "look at the fleet every so often")
-	return cmd
 }
 
-func (a *app) runTop(ctx context.Context, interval time.Duration) error {
+func (a *app) runTop(ctx context.Context) error {
 	in, out, err := a.keyboard()
 	if err != nil {
 		return err
@@ -63,7 +60,7 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 	defer cancel() // a look that is under way when the operator quits
 	t := topScreen{a}
 	err = top.Run(ctx, top.Options{
-		Fleet: c.Fleet, Interval: interval, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
+		Fleet: c.Fleet, Interval: time.Second, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
 		Read: func() (top.Moment, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
 			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
@@ -86,7 +83,7 @@ func (a *app) runTop(ctx context.Context, interval time.Duration) error {
 
 // keyboard is the terminal to draw on and to read keys from.
 func (a *app) keyboard() (in, out *os.File, err error) {
-	const hint = "stint status --watch"
+	const hint = "stint status"
 	if a.json {
 		return nil, nil, fleet.WithHint(usage(errors.New("top prints no JSON")), hint+" --json")
 	}

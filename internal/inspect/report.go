@@ -102,9 +102,8 @@ func steps(span time.Duration) time.Duration {
 	return max(time.Minute, span/reportSteps).Truncate(time.Second)
 }
 
-// Spending says what the runs of a span used, split by some keys: those of one machine, by its identity,
-// or all. By day, the first day is a whole one.
-func (e *Explainer) Spending(ctx context.Context, s store.Span, by []report.Key, host string) (report.Spending, error) {
+// Spending says what the runs of a span used, split by some keys. By day, the first day is a whole one.
+func (e *Explainer) Spending(ctx context.Context, s store.Span, by []report.Key) (report.Spending, error) {
 	const day = 24 * time.Hour
 	step := time.Duration(0)
 	if slices.Contains(by, report.ByDay) {
@@ -120,7 +119,6 @@ func (e *Explainer) Spending(ctx context.Context, s store.Span, by []report.Key,
 		if err != nil {
 			return report.Spending{}, err
 		}
-		tallies = slices.DeleteFunc(tallies, func(t fleet.Tally) bool { return host != "" && t.Host != host })
 		for i, t := range tallies {
 			if n := slices.IndexFunc(hosts, func(h fleet.Host) bool { return h.ID == t.Host }); n >= 0 { // else it is forgotten, or nobody knew
 				tallies[i].Host = hosts[n].Name

@@ -126,7 +126,6 @@ type Belief struct {
 type StatusOptions struct {
 	Fires int // the latest so many
 	Runs  int
-	Host  string // the identity of the machine of whose runs it is; empty: of all
 }
 
 // Status reads the fleet's state. Its cost does not depend on the age of the record.
@@ -160,7 +159,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	if s.Fires, err = e.Store.LastFires(ctx, store.FireQuery{Limit: o.Fires}); err != nil {
 		return Status{}, err
 	}
-	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Host: o.Host, Limit: o.Runs})
+	runs, err := e.Store.LastRuns(ctx, store.RunQuery{Limit: o.Runs})
 	if err != nil {
 		return Status{}, err
 	}
@@ -173,11 +172,6 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	}
 	if len(s.Fires) > 0 {
 		s.Failed = last[s.Fires[0].Pool].Failed
-	}
-	if o.Host != "" {
-		s.Open = slices.DeleteFunc(slices.Clone(s.Open), func(r fleet.RunStatus) bool { return r.Host != o.Host }) // lanes lead to these
-		s.Lanes = slices.DeleteFunc(s.Lanes, func(l LaneState) bool { return l.Run != nil && l.Run.Host != o.Host })
-		s.Hosts = slices.DeleteFunc(s.Hosts, func(h survey.HostState) bool { return h.ID != o.Host })
 	}
 	s.Day, err = e.Audit(ctx, store.Span{From: s.At.Add(-24 * time.Hour)})
 	return s, err

@@ -132,38 +132,6 @@ func (l *LogReader) gone() int64 {
 	return n
 }
 
-// Last goes to the beginning of the last so many lines. A line that has no end yet is
-// one.
-func (l *LogReader) Last(lines int) error {
-	info, err := l.file.Stat()
-	if err != nil {
-		return err
-	}
-	buffer := make([]byte, 64<<10)
-	end := info.Size()
-	l.at = end
-	for at := end; at > 0 && lines > 0; {
-		n := min(int64(len(buffer)), at)
-		at -= n
-		if _, err := l.file.ReadAt(buffer[:n], at); err != nil && !errors.Is(err, io.EOF) {
-			return err
-		}
-		for i := n - 1; i >= 0; i-- {
-			if buffer[i] != '\n' || at+i == end-1 {
-				continue
-			}
-			if lines--; lines == 0 {
-				l.at = at + i + 1
-				return nil
-			}
-		}
-	}
-	if lines > 0 {
-		l.at = 0
-	}
-	return nil
-}
-
 // Beginning reads the first bytes of a file that a session may have put there, and Ending
 // the last: no more than so many. A file that is not there is empty.
 func Beginning(path string, most int64) (string, error) { return part(path, most, false) }

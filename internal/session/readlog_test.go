@@ -105,36 +105,6 @@ func TestLogReaderWaits(t *testing.T) {
 	}
 }
 
-func TestLogReaderLast(t *testing.T) {
-	t.Parallel()
-	long := strings.Repeat("x", 100<<10)
-	for _, tt := range []struct {
-		text  string
-		lines int
-		want  string
-	}{
-		{"", 3, ""},
-		{"a\nb\nc\n", 0, ""},
-		{"a\nb\nc\n", 1, "c\n"},
-		{"a\nb\nc\n", 2, "b\nc\n"},
-		{"a\nb\nc\n", 3, "a\nb\nc\n"},
-		{"a\nb\nc\n", 9, "a\nb\nc\n"},
-		{"a\nb\nno end", 1, "no end"},
-		{"a\n\n\n", 2, "\n\n"},
-		{"a\n" + long + "\nb\n", 2, long + "\nb\n"},
-		{long + "\n" + long, 1, long},
-	} {
-		path := filepath.Join(t.TempDir(), "log")
-		must.Do(t, os.WriteFile(path, []byte(tt.text), 0o600))
-		l := must.Get(ReadLog(path))(t)
-		must.Do(t, l.Last(tt.lines))
-		if got := readAll(t, l, 999); got != tt.want {
-			t.Errorf("last %d lines of %.20q: %.40q, want %.40q", tt.lines, tt.text, got, tt.want)
-		}
-		l.file.Close()
-	}
-}
-
 // TestReadLogRefuses opens nothing that an agent put in the place of a log.
 func TestReadLogRefuses(t *testing.T) {
 	t.Parallel()
