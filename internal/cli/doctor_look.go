@@ -29,9 +29,8 @@ import (
 // inspection is what was seen, with what repairing needs to know beside it.
 type inspection struct {
 	doctor.Facts
-	tasks       []fleet.Task // as they are listed
-	environment []string     // of the service manager; nil: it cannot be asked
-	runtime     bool         // the fleet's units are installed until the machine goes down
+	environment []string // of the service manager; nil: it cannot be asked
+	runtime     bool     // the fleet's units are installed until the machine goes down
 }
 
 // lookAtMachine looks at what can be looked at without a configuration.
@@ -68,9 +67,6 @@ func (a *app) inspect(ctx context.Context, c *config.Config) inspection {
 	s.Commands = a.commandFacts(c, s.environment)
 	s.Boxes = boxFacts(ctx, c)
 	s.Workspace = a.workspaceFacts(ctx, c)
-	s.Categories = plain.Each(c.CategoryNames(), func(name fleet.Category) doctor.Category {
-		return doctor.Category{Name: name, SelfDirected: c.Categories[name].SelfDirected, NotAllowed: !slices.Contains(c.Fanout.Allow, name)}
-	})
 	s.lookAtTasks(ctx, c, taskFolder(c))
 	a.lookAtRecord(ctx, &s)
 	s.Disks = []doctor.Disk{diskFacts("state folder", c.State), diskFacts("workspace", c.Workspace)}
@@ -254,7 +250,7 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
 		return
 	}
-	s.tasks, s.Tasks.Read = list, len(list)
+	s.Tasks.Read = len(list)
 	for _, p := range problems {
 		if p.Source != "" {
 			s.Tasks.Failed = append(s.Tasks.Failed, doctor.Source{
@@ -264,15 +260,6 @@ func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks ta
 			continue
 		}
 		s.Tasks.Faults = append(s.Tasks.Faults, p.String())
-	}
-	open := map[fleet.Category]int{}
-	for _, t := range list {
-		if !t.State.Settled() && t.State != fleet.StateExpired {
-			open[t.Category]++
-		}
-	}
-	for i := range s.Categories {
-		s.Categories[i].Open = open[s.Categories[i].Name]
 	}
 }
 

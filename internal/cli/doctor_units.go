@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -167,9 +166,6 @@ func addLogin(f *doctor.Agent, environment []string) {
 	}
 }
 
-// lookBack is how much of the record is looked at for categories that are never graded.
-const lookBack = 30 * 24 * time.Hour
-
 // lookAtRecord reads what the store says, if it can be read.
 func (a *app) lookAtRecord(ctx context.Context, s *inspection) {
 	err := a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
@@ -201,7 +197,6 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	}
 	r.Live = len(plain.Kept(status.Open, func(run fleet.RunStatus) bool { return run.State != fleet.RunCrashed }))
 	r.Rests = plain.Each(status.Stopped, func(g inspect.StoppedAgent) doctor.Rest { return doctor.Rest{Agent: g.Agent, Why: g.Why, Fix: g.Fix} })
-	r.Waiting, r.Untold = status.Waiting, status.Untold
 	if r.Unpriced, err = unpriced(ctx, x); err != nil {
 		return err
 	}
@@ -211,10 +206,8 @@ func (s *inspection) readRecord(ctx context.Context, e *engine.Engine) error {
 	for _, run := range status.Runs {
 		r.Latest = plain.Latest(r.Latest, run.CreatedAt, run.StartedAt, run.EndedAt)
 	}
-	if r.Leftovers, err = leftovers(ctx, e); err != nil {
-		return err
-	}
-	return s.countSessions(ctx, x, status)
+	r.Leftovers, err = leftovers(ctx, e)
+	return err
 }
 
 // mostLooked is how many of an agent's latest runs are looked at for a session: the others
@@ -253,31 +246,4 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []doctor.Leftover, e
 		}
 	}
 	return list, err
-}
-
-// countSessions counts the sessions and the grades of each category.
-func (s *inspection) countSessions(ctx context.Context, e *inspect.Explainer, status inspect.Status) error {
-	past, err := e.Audit(ctx, store.Span{From: s.Now.Add(-lookBack)})
-	if err != nil {
-		return fmt.Errorf("look back: %w", err)
-	}
-	for i := range s.Categories {
-		c := &s.Categories[i]
-		for _, b := range status.Beliefs {
-			if b.Category == c.Name {
-				c.Graded = b.Graded
-			}
-		}
-		for _, p := range past.Categories {
-			if p.Category == c.Name {
-				c.Sessions = p.Sessions
-			}
-		}
-		for _, f := range past.Fruitless {
-			if f.Category == c.Name {
-				c.Fruitless = f.Runs
-			}
-		}
-	}
-	return nil
 }

@@ -65,7 +65,7 @@ func Examine(f Facts) []Finding {
 	for _, part := range [][]Finding{
 		examineTimers(f), examineControllers(f), examineFolder(f.State),
 		ExamineStore(f.Store), examineRecord(f.Record), examineAgents(f.Agents), examineCommands(f.Commands), examineBoxes(f.Boxes), examineRests(f.Record), examinePrices(f.Record),
-		examineWorkspace(f), examineTasks(f.Tasks), examineWaiting(f.Record), examineCategories(f),
+		examineWorkspace(f), examineTasks(f.Tasks),
 		{examineClock(f)},
 		plain.Each(f.Disks, examineDisk),
 	} {

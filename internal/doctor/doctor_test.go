@@ -44,11 +44,10 @@ func healthy() Facts {
 			Layers: fleet.BoxLayers{Landlock: 7, Namespaces: "/usr/bin/bwrap"},
 			Agents: []AgentBox{{"claude", fleet.Box{Profile: fleet.BoxWorkspace}}},
 		},
-		Workspace:  Workspace{Path: "/w", Git: true, Changed: 2, Untracked: 1},
-		Tasks:      Tasks{Read: 4},
-		Categories: []Category{{Name: "code", Open: 3, Sessions: 9, Graded: 8}, {Name: "idea", SelfDirected: true}},
-		Clock:      Clock{Synced: true},
-		Disks:      []Disk{{Of: "state folder", Path: "/s", Free: 50 << 30, Size: 100 << 30}},
+		Workspace: Workspace{Path: "/w", Git: true, Changed: 2, Untracked: 1},
+		Tasks:     Tasks{Read: 4},
+		Clock:     Clock{Synced: true},
+		Disks:     []Disk{{Of: "state folder", Path: "/s", Free: 50 << 30, Size: 100 << 30}},
 	}
 }
 
@@ -85,16 +84,13 @@ func TestHealthy(t *testing.T) {
 		"agent_rest: none",
 		"workspace: /w, 2 changed files while sessions work, 1 untracked file",
 		"tasks: 4 tasks read",
-		"task_waiting: none",
-		"workable: 2 categories looked at",
-		"graded: 2 categories looked at",
 		"clock: kept in time",
 		"disk: state folder: 50.0 GiB free of 100.0 GiB (/s)",
 	}
 	if diff := cmp.Diff(got, want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
 	}
-	if got, want := Summary(Examine(healthy())), "28 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
+	if got, want := Summary(Examine(healthy())), "25 ok, 0 warnings, 0 problems, 0 unknown"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
@@ -410,7 +406,7 @@ func TestExamine(t *testing.T) {
 			"store warning: 91 of its 100 connections are in use | raise max_connections, or put a pooler before it",
 		}},
 		{"record unseen", func(f *Facts) { f.Record = Record{Unseen: "store"}; f.Workspace.Changed = 0 }, []string{
-			"runs unknown: store", "lanes unknown: store", "figures unknown: store", "agent_rest unknown: store", "task_waiting unknown: store", "graded unknown: store",
+			"runs unknown: store", "lanes unknown: store", "figures unknown: store", "agent_rest unknown: store",
 		}},
 		{"dead runs", func(f *Facts) {
 			f.Record.Leftovers = []Leftover{{Run: "r1", Category: "code"}, {Run: "r2", Category: "docs", Ended: true}, {Run: "r3", Category: "code"}}
@@ -454,15 +450,6 @@ func TestExamine(t *testing.T) {
 		}, []string{
 			"agent_rest warning: claude: it failed 5 times | stint resume",
 		}},
-		{"tasks that wait for a person", func(f *Facts) {
-			f.Record.Waiting = []fleet.Waiting{{Task: "a b", Sessions: 2, State: "todo"}}
-			f.Record.Untold = []fleet.TaskMemory{{
-				Task: "fix", Run: "r1", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Owed: fleet.CallDone}, Trouble: "exit status 1",
-			}}
-		}, []string{
-			"task_waiting warning: a b: 2 sessions worked on it and left it todo | stint task retry 'a b'",
-			"task_waiting warning: fix: closed by run r1, but gh does not say so: exit status 1 | stint why --task fix",
-		}},
 		{"no workspace", func(f *Facts) { f.Workspace = Workspace{Path: "/w", Missing: true, Unseen: "stat"} }, []string{
 			`workspace problem: /w is not there | correct "workspace" in stint.toml`,
 		}},
@@ -490,17 +477,6 @@ func TestExamine(t *testing.T) {
 		}},
 		{"tasks unseen", func(f *Facts) { f.Tasks = Tasks{Unseen: "no folder", Hint: "stint init"} }, []string{"tasks problem: no folder | stint init"}},
 		{"bad tasks", func(f *Facts) { f.Tasks.Faults = []string{"a.md:1: bad"} }, []string{"tasks warning: a.md:1: bad | stint task list"}},
-		{"no task", func(f *Facts) { f.Categories[0].Open = 0 }, []string{
-			"workable warning: code has no open task and is not self_directed | stint task add TITLE --category code",
-		}},
-		{"no task for fires to start", func(f *Facts) { f.Categories[0].Open, f.Categories[0].NotAllowed = 0, true }, nil},
-		{"never at work", func(f *Facts) { f.Categories[0].Fruitless = 5 }, []string{
-			"graded warning: code: all of its 5 runs ended busy, denied or idle | stint select --explain --category code",
-		}},
-		{"never graded", func(f *Facts) { f.Categories[0].Graded = 0 }, []string{
-			"graded warning: code: 9 sessions in the last 30 days, and none was ever graded | stint status --last 20",
-		}},
-		{"seldom at work", func(f *Facts) { f.Categories[0] = Category{Name: "code", Open: 1, Sessions: 4, Fruitless: 4} }, nil},
 		{"from the future", func(f *Facts) { f.Record.Latest = now().Add(time.Hour) }, []string{
 			"clock problem: the record has times from the future: 2026-07-01T13:10:00Z, 1h0m0s from now | timedatectl",
 		}},

@@ -25,7 +25,6 @@ type Facts struct {
 	Boxes       Boxes
 	Workspace   Workspace
 	Tasks       Tasks
-	Categories  []Category
 	Clock       Clock
 	Disks       []Disk
 }
@@ -133,8 +132,6 @@ type Record struct {
 	Violations int                 // lanes held twice, in the last day
 	Off        []fleet.Discrepancy // figures that do not add up
 	Rests      []Rest
-	Waiting    []fleet.Waiting    // that wait for a person
-	Untold     []fleet.TaskMemory // tasks whose source does not show the state in which they were left
 	Unpriced   []Unpriced
 	LastFire   time.Time
 	Latest     time.Time // the latest time on record
@@ -231,17 +228,6 @@ type Tasks struct {
 type Source struct {
 	fleet.SourceFault
 	Command string // as a shell takes it
-}
-
-// Category is how a category fares.
-type Category struct {
-	Name         fleet.Category
-	SelfDirected bool
-	NotAllowed   bool // from fires: sessions of it are begun by hand
-	Open         int  // tasks that are not done or cancelled
-	Sessions     int  // in the time looked back on
-	Fruitless    int  // runs, if all of them ended busy, denied or idle
-	Graded       int  // since ever
 }
 
 // Clock is the machine's clock.
