@@ -22,7 +22,6 @@ const (
 	levelWarning level = "<4>"
 	levelNotice  level = "<5>"
 	levelInfo    level = "<6>"
-	levelDebug   level = "<7>"
 )
 
 // inJournal reports whether standard error is the journal: the service manager names in
@@ -107,11 +106,7 @@ func newLog(stderr io.Writer, asJSON bool) *slog.Logger {
 	if !ok {
 		return slog.New(newHandler(stderr, asJSON, nil))
 	}
-	handlers := byLevel{}
-	for _, l := range []level{levelDebug, levelInfo, levelWarning, levelError} {
-		handlers[l] = newHandler(journalLevel{j, l}, asJSON, withoutTimeAndLevel)
-	}
-	return slog.New(handlers)
+	return slog.New(prioritized{newHandler(j, asJSON, withoutTimeAndLevel), j, asJSON})
 }
 
 func newHandler(w io.Writer, asJSON bool, replace func([]string, slog.Attr) slog.Attr) slog.Handler {
@@ -156,46 +151,22 @@ func withoutTimeAndLevel(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// byLevel are the handlers of a log of which each level goes elsewhere.
-type byLevel map[level]slog.Handler
-
-func levelOf(l slog.Level) level {
-	switch {
-	case l >= slog.LevelError:
-		return levelError
-	case l >= slog.LevelWarn:
-		return levelWarning
-	case l >= slog.LevelInfo:
-		return levelInfo
-	default:
-		return levelDebug
-	}
-}
-
-// Enabled reports whether records of a level are written.
-func (b byLevel) Enabled(ctx context.Context, l slog.Level) bool {
-	return b[levelOf(l)].Enabled(ctx, l)
+// prioritized gives each record the priority of its level. The program has no log with attributes of its own, whose
+// records would have that of info.
+type prioritized struct {
+	slog.Handler
+	j      *journal
+	asJSON bool
 }
 
 // Handle writes a record.
-func (b byLevel) Handle(ctx context.Context, r slog.Record) error {
-	return b[levelOf(r.Level)].Handle(ctx, r)
-}
-
-// WithAttrs is the log of which each record has these attributes.
-func (b byLevel) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return b.each(func(h slog.Handler) slog.Handler { return h.WithAttrs(attrs) })
-}
-
-// WithGroup is the log of which each record's attributes are in a group.
-func (b byLevel) WithGroup(name string) slog.Handler {
-	return b.each(func(h slog.Handler) slog.Handler { return h.WithGroup(name) })
-}
-
-func (b byLevel) each(change func(slog.Handler) slog.Handler) byLevel {
-	changed := byLevel{}
-	for l, h := range b {
-		changed[l] = change(h)
+func (p prioritized) Handle(ctx context.Context, r slog.Record) error {
+	l := levelInfo
+	switch {
+	case r.Level >= slog.LevelError:
+		l = levelError
+	case r.Level >= slog.LevelWarn:
+		l = levelWarning
 	}
-	return changed
+	return newHandler(journalLevel{p.j, l}, p.asJSON, withoutTimeAndLevel).Handle(ctx, r)
 }

@@ -76,11 +76,12 @@ func TestLogToJournal(t *testing.T) {
 			`<3>{"msg":"bad","run_id":"r"}` + "\n",
 	} {
 		var got bytes.Buffer
-		log := newLog(&journal{w: &got}, asJSON).With(slog.String("run_id", "r"))
+		run := slog.String("run_id", "r")
+		log := newLog(&journal{w: &got}, asJSON)
 		log.Debug("not shown")
-		log.Info("begun")
-		log.Warn("odd", slog.String("reason", "two\n<0>lines"))
-		log.Error("bad")
+		log.Info("begun", run)
+		log.Warn("odd", run, slog.String("reason", "two\n<0>lines"))
+		log.Error("bad", run)
 		if got.String() != want {
 			t.Errorf("JSON %t: got\n%s\nwant\n%s", asJSON, got.String(), want)
 		}

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,54 +106,27 @@ type topScreen struct{ *app }
 func (t topScreen) quiet() (*app, *said) {
 	s := &said{}
 	a := *t.app
-	a.Stderr, a.log = s, slog.New(s)
+	a.Stderr, a.log = s, slog.New(spoken{slog.NewTextHandler(io.Discard, nil), s})
 	return &a, s
 }
 
-// said is what was written and logged, without the times, each once. A log handler of its own
-// collects that: there are no attributes or groups that all records share.
+// said is what was written, each line once.
 type said struct {
 	mu   sync.Mutex
 	list []string
 }
 
-func (s *said) add(text string) {
+func (s *said) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.list, text) {
-		s.list = append(s.list, text)
-	}
-}
-
-func (s *said) Write(p []byte) (int, error) {
 	for text := range strings.Lines(string(p)) {
-		s.add(strings.TrimPrefix(strings.TrimSpace(text), "stint: "))
+		text = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(text), "stint: "), "warning: ")
+		if !slices.Contains(s.list, text) {
+			s.list = append(s.list, text)
+		}
 	}
 	return len(p), nil
 }
-
-// Enabled reports whether records of a level are collected.
-func (s *said) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelInfo }
-
-// Handle collects a record.
-func (s *said) Handle(_ context.Context, r slog.Record) error {
-	text := r.Message
-	for a := range r.Attrs {
-		value := a.Value.String()
-		if quoted := strconv.Quote(value); len(quoted) > len(value)+len(`""`) || strings.ContainsAny(value, " =") {
-			value = quoted
-		}
-		text += " " + a.Key + "=" + value
-	}
-	s.add(text)
-	return nil
-}
-
-// WithAttrs is the same handler.
-func (s *said) WithAttrs([]slog.Attr) slog.Handler { return s }
-
-// WithGroup is the same handler.
-func (s *said) WithGroup(string) slog.Handler { return s }
 
 func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 	a, said := t.quiet()

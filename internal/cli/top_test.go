@@ -56,7 +56,7 @@ func TestSaid(t *testing.T) {
 		a.log.WarnContext(t.Context(), "odd", slog.Any("err", errors.New("oh")))
 	}
 	fmt.Fprintln(a.Stderr, "stint: nothing has run yet")
-	want := []string{`task left out reason="tasks/x.md: no front matter"`, "odd err=oh", "nothing has run yet"}
+	want := []string{"task left out: tasks/x.md: no front matter", "odd: oh", "nothing has run yet"}
 	if !slices.Equal(said.list, want) {
 		t.Errorf("said %q, want %q", said.list, want)
 	}
