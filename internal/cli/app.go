@@ -147,20 +147,13 @@ func (a *app) withPast(ctx context.Context, fn func(*inspect.Explainer) error) e
 	})
 }
 
-// withRecord is [app.withEngine] for a command that changes what there is: where nothing has
-// run yet, no store is made only to find nothing in it.
+// withRecord is [app.withEngine] for a command that changes what there is.
 func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engine) error) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
-	how := accessFor(dryRun)
-	if there, err := a.hasStore(ctx, c); err != nil {
-		return err
-	} else if !there {
-		how = reading
-	}
-	return a.withEngine(ctx, how, nil, fn)
+	return a.withEngine(ctx, accessTo(c, dryRun), nil, fn)
 }
 
 func (a *app) sessions(c *config.Config) session.Sessions {

@@ -40,6 +40,15 @@ func accessFor(dryRun bool) access {
 	return writing
 }
 
+// accessTo is accessFor a command that changes what there is: where nothing has run yet, no store is made
+// only to find nothing in it.
+func accessTo(c *config.Config, dryRun bool) access {
+	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); errors.Is(err, fs.ErrNotExist) && !c.Store.Shared() {
+		return reading
+	}
+	return accessFor(dryRun)
+}
+
 // openStore opens a fleet's store. When it is only read and there is none, both
 // results are nil.
 func (a *app) openStore(ctx context.Context, c *config.Config, how access) (store.Store, error) {
@@ -116,15 +125,6 @@ func (a *app) known(c *config.Config, db store.Store, how access) (store.Store, 
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
-}
-
-// hasStore reports whether anything has run yet.
-func (a *app) hasStore(ctx context.Context, c *config.Config) (there bool, err error) {
-	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
-		there = s != nil
-		return nil
-	})
-	return there, err
 }
 
 // notMovedAway refuses to do without a store while units of the fleet are at work: theirs was

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,12 +47,12 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 	_, unknown := taskFolder(c).Get(ctx, id)
 	if errors.Is(unknown, fleet.ErrNotFound) {
 		unknown = a.withNearest(ctx, c, unknown, arg)
-		if there, err := a.hasStore(ctx, c); err != nil || !there { // one is not made for it
-			return cmp.Or(err, unknown)
-		}
 	}
-	return a.withStoreOf(ctx, c, accessFor(dryRun), func(_ *config.Config, s store.Store) error {
-		found, err := s.Retry(ctx, id)
+	return a.withStoreOf(ctx, c, accessTo(c, dryRun), func(_ *config.Config, s store.Store) (err error) {
+		found := false
+		if s != nil {
+			found, err = s.Retry(ctx, id)
+		}
 		if err == nil && !found && errors.Is(unknown, fleet.ErrNotFound) {
 			return unknown // nothing was forgotten, as there is nothing of the name
 		}

@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bufio"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	"github.com/charmbracelet/x/term"
 
+	"stint/internal/fleet"
 	"stint/internal/screen"
 )
 
@@ -35,6 +38,19 @@ func terminal(stream any) (*os.File, bool) {
 	}
 	f, ok := stream.(*os.File)
 	return f, ok && term.IsTerminal(f.Fd())
+}
+
+// confirm has a person at a terminal type a word, and refuses where there is none, or another was typed.
+func (a *app) confirm(doing, question, word string) error {
+	in, isTerminal := terminal(a.Stdin)
+	if !isTerminal || a.json {
+		return fleet.WithHint(usage(fmt.Errorf("%s: there is no terminal to ask on", doing)), "stint "+doing+" --yes")
+	}
+	fmt.Fprintf(a.Stderr, "%s: ", question)
+	if answer, err := bufio.NewReader(in).ReadString('\n'); err != nil || strings.TrimSpace(answer) != word {
+		return fmt.Errorf("%s: %w: %s was not typed", doing, fleet.ErrNothing, word)
+	}
+	return nil
 }
 
 // utf8Locale reports whether the locale's characters are UTF-8.

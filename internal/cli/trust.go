@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -261,7 +260,7 @@ func (a *app) configTrust(yes bool) error {
 		}
 	}
 	if len(o.Changes) > 0 && record != nil && !yes {
-		if err := a.consentToTrust(); err != nil {
+		if err := a.confirm("config trust", "Type yes to have stint run this", "yes"); err != nil {
 			return err
 		}
 	}
@@ -274,17 +273,5 @@ func (a *app) configTrust(yes bool) error {
 		return nil
 	}
 	fmt.Fprintf(a.Stdout, "trusted: %s, and %d files that it names\n", plain.Text(path), len(contents)-1)
-	return nil
-}
-
-func (a *app) consentToTrust() error {
-	in, isTerminal := terminal(a.Stdin)
-	if !isTerminal || a.json {
-		return fleet.WithHint(usage(errors.New("there is no terminal to ask on")), "stint config trust --yes")
-	}
-	fmt.Fprint(a.Stderr, "Type yes to have stint run this: ")
-	if answer, err := bufio.NewReader(in).ReadString('\n'); err != nil || strings.TrimSpace(answer) != "yes" {
-		return fmt.Errorf("config trust: %w: nothing was confirmed", fleet.ErrNothing)
-	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -94,12 +93,10 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 		return err
 	}
 	if o.purge {
-		if err := r.state(); err != nil {
-			return err
-		}
+		err = r.state()
 	}
 	r.report()
-	return nil
+	return err
 }
 
 // consent refuses to purge under a session, or unasked.
@@ -110,16 +107,8 @@ func (r *removal) consent(o uninstallOptions) error {
 	if o.yes || o.dryRun {
 		return nil
 	}
-	in, isTerminal := terminal(r.Stdin)
-	if !isTerminal || r.json {
-		return fleet.WithHint(usage(errors.New("--purge removes the fleet's whole record, and there is no terminal to ask on")), "stint uninstall --purge --yes")
-	}
-	fmt.Fprintf(r.Stderr, "This removes the record, the logs and the clones in %s.\nType the fleet's name, %s, to go on: ", plain.Text(r.c.State), r.c.Fleet)
-	answer, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil || strings.TrimSpace(answer) != string(r.c.Fleet) {
-		return fmt.Errorf("uninstall --purge: %w: that was not the fleet's name", fleet.ErrNothing)
-	}
-	return nil
+	question := fmt.Sprintf("This removes the record, the logs and the clones in %s.\nType the fleet's name, %s, to go on", plain.Text(r.c.State), r.c.Fleet)
+	return r.confirm("uninstall --purge", question, string(r.c.Fleet))
 }
 
 // timers takes the fleet's units away, from the user's own folder and from that of trials.

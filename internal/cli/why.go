@@ -2,13 +2,13 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/why"
@@ -16,7 +16,6 @@ import (
 )
 
 func newWhy(a *app) *cobra.Command {
-	asked := map[why.Kind]*bool{}
 	explain := false
 	cmd := &cobra.Command{
 		Use:   "why TASK|CATEGORY|FIRE|RUN",
@@ -42,32 +41,21 @@ Nothing is written.`,
   stint why --task code`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			kind, err := onlyKind(asked)
-			if err != nil {
-				return err
+			q := inspect.WhyQuestion{Name: args[0], Detail: selector.Detail(explain || a.json)}
+			for _, kind := range why.Kinds() {
+				if asked, _ := cmd.Flags().GetBool(string(kind)); asked { // an error is of an unknown flag alone
+					q.Kind = kind
+				}
 			}
-			return a.runWhy(cmd.Context(), inspect.WhyQuestion{Name: args[0], Kind: kind, Detail: selector.Detail(explain || a.json)})
+			return a.runWhy(cmd.Context(), q)
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "say of a ranking what each score was computed from, too")
 	for _, kind := range why.Kinds() {
-		asked[kind] = cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
+		cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
 	}
+	cmd.MarkFlagsMutuallyExclusive(plain.Each(why.Kinds(), func(k why.Kind) string { return string(k) })...)
 	return cmd
-}
-
-// onlyKind is the kind that was asked for, or none.
-func onlyKind(asked map[why.Kind]*bool) (only why.Kind, err error) {
-	for _, kind := range why.Kinds() {
-		switch {
-		case !*asked[kind]:
-		case only != "":
-			return "", usage(errors.New("want one of --fire, --run, --category and --task at most"))
-		default:
-			only = kind
-		}
-	}
-	return only, nil
 }
 
 func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
