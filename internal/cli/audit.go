@@ -22,23 +22,19 @@ func newAudit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the record for lanes held twice; sum up shares and denials",
-		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held
-one lane, how often workers were denied a claim and went on to another category, how many
-runs did nothing, found no lane free (busy) or no task (idle), and what each category got of
-the sessions against its entitlement: far less is an alarm, whoever ranked. A lane held twice is status 1. An overrun is a session that ended after its lease was over, by its
-own host's word: a host slept, or its supervisor was stopped. It is status 1, too, if others
-had its lane or its task by then.
+		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held one
+lane, how often claims were denied, how many runs did nothing, found no lane free (busy) or no
+task (idle), and what each category got of the sessions against its entitlement. A lane held
+twice is status 1. An overrun is a session that ended after its lease was over. It is status 1,
+too, if others had its lane or its task by then.
 
-Without --since and --until it also works out anew, from all runs and fires on record, what is believed of
-each category, its account, the budgets of days and the epochs of claims. Nobody but stint
-writes these figures: one that does not add up was changed by another hand, or the store is
-damaged, and it is status 1.
+Without --since and --until it also works out anew, from all runs and fires on record, what is
+believed of each category, its account, the budgets of days and the epochs of claims. A figure
+that does not add up was changed by another hand, or the store is damaged: status 1.
 
-SESSIONS are the runs that had a claim, also those started by hand; PART is their part of
-all sessions. SPAWNED are the runs that fires started. ENTITLED is the category's
-entitlement in the fires of that time, by its share of the categories that could start.
-SHARE is its target part of all sessions when every category can start; the share of
-categories that fires may not start is divided among the others.`,
+SESSIONS are the runs that had a claim, PART their part of all sessions, and SPAWNED those that
+fires started. ENTITLED is the category's entitlement in the fires of that time. SHARE is its
+target part of all sessions when every category can start.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runAudit(cmd.Context(), span)

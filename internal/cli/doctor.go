@@ -26,14 +26,13 @@ func newDoctor(a *app) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check the fleet for problems, and print a fix for each",
 		Long: `Check everything a fleet depends on: the configuration, the service manager, timers and
-unit files, the state folder, the store and what is recorded in it, agents and their
-logins, the programs of other commands, the workspace, tasks, the clock, disk space. Each finding says what is wrong, why it
-matters, and the command that fixes it. A problem is status 1, a warning is not.
+unit files, the state folder, the store and what is recorded in it, agents and their logins,
+the programs of other commands, the workspace, tasks, the clock, disk space. Each finding says
+what is wrong, why it matters, and the command that fixes it. A problem is status 1, a warning
+is not.
 
 --fix fixes what needs no person, and then checks again: lingering, the mode of the state
-folder, runs whose session is gone, unit files, and timers that are enabled and do not run.
-It neither starts nor enables a timer that is disabled or was never installed, and never
-touches git's data of the workspace and the agents' logins.`,
+folder, runs whose session is gone, unit files, and timers that are enabled and do not run.`,
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,
 		Args: cobra.NoArgs,

@@ -41,15 +41,12 @@ func newFanout(a *app) *cobra.Command {
 		Short: "Fire once: rank the work and start the best as units",
 		Long: `Fire once: rank the categories, start one transient systemd unit for each of the best
 N, and record the fire with the reason for every category. A fire starts categories of one
-pool only, within that pool's slots. The default pool, autonomous, has every category that
-sets no pool.
+pool only, within that pool's slots.
 
 With --selector the ranking is another program's, in this order: selected.category,
 diversity_alternatives[].category, alternatives[].category, all_scores (best first, above
-0). What keeps a category from starting does so whoever ranked: a pause, a gate, a budget,
-a cooldown, a lane. --force overrides what a person or time decided, for one fire.
-
-Where there is no systemd, --exec runs the workers as detached processes, without its limits.`,
+0). What keeps a category from starting does so whoever ranked. --force overrides what a
+person or time decided, for one fire.`,
 		Example: `  stint fanout --dry-run
   stint fanout --dry-run --explain
   stint fanout -n 2

@@ -20,14 +20,12 @@ func newLessons(a *app) *cobra.Command {
 		Use:   "lessons",
 		Short: "List the lessons and their effect on the grades",
 		Long: `List the lessons: Markdown files in the lessons folder that go into the prompts of the
-sessions they match ("stint help tasks").
+sessions they match. A matching lesson is left out of one session in five at random.
 
-A matching lesson is left out of one session in five at random. EFFECT is
-the difference in grades, shrunk towards zero when there is little data, and 95% its interval:
-while that holds zero, nothing is known. SHOWS-0.05 and SHOWS-0.10 are how many more graded
-sessions show an effect of that size in half of the cases. WITH and WITHOUT count graded
-sessions. EMPTY and FAILED count, with and without the lesson, the sessions that found nothing
-to do and those that failed. EXPOSURE is the share of the sessions behind the ranking with it.`,
+EFFECT is the difference in grades, and 95% its interval: while that holds zero, nothing is
+known. SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions show an effect of that size
+in half of the cases. WITH and WITHOUT count graded sessions, EMPTY and FAILED those that found
+nothing to do or failed. EXPOSURE is the share of the sessions behind the ranking with it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.explain(cmd.Context(), func(e *inspect.Explainer) error {

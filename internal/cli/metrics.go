@@ -18,12 +18,8 @@ func newMetrics(a *app) *cobra.Command {
 		Short: "Print the fleet's figures for Prometheus",
 		Long: `Print the fleet's figures in the text format of Prometheus: the same as /metrics of
 "stint serve", for machines on which nothing listens. --textfile writes them to a file for
-node_exporter's textfile collector, atomically, readable by every user.
-
-Names that end in _total are counters since the store was made, of sessions, grades and
-fires. They come from the sums that the ranking keeps, so that they cost the same at any
-age of the record. Names that end in _last_day are gauges over the last 24 hours. Tasks,
-runs and reasons are never labels.`,
+node_exporter's textfile collector, atomically, readable by every user. Names that end in
+_total are counters since the store was made; those in _last_day are gauges over 24 hours.`,
 		Example: `  stint metrics
   stint metrics --textfile /var/lib/prometheus/node-exporter/stint.prom`,
 		Args: cobra.NoArgs,

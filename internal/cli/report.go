@@ -38,27 +38,14 @@ problems: lanes held twice, categories that never get to work, or get far less o
 their entitlement, tasks and agents that keep failing, too many runs that did nothing, and
 an external selector that failed.
 
-ENTITLED are the sessions to which the fires of that time entitled a category: a fire
-divides its sessions by the shares of the categories that could start. RATIO is the
-category's sessions divided by that, PART its part of all sessions, and the mark on the bar
-its entitlement. A category is neglected below its floor, and over-allocated above its cap,
-if the difference is more than half of selector.v (5 sessions by default, at least 2);
-a healthy fleet gets such a finding in less than one report of a hundred. A category that no
-fire could start is not judged. A task keeps failing if it has 3 failed sessions or more and
-they are most of its sessions. Runs that did nothing are too many above 20 % of 5 or more.
-An open task with more than 6 sessions is listed.
-
-MEAN is the mean of the grades of that time. BELIEVED is the interval that holds the mean
-grade with 95 % probability by the belief of the ranking, as in "stint select --explain".
-ALONE is the 95 % interval by an agent's own grades of that time: of the Beta distribution
-with 1+S and 1+n-S for n grades with the sum S. Grades from 0 to 1 vary by no more than such
-trials do (Bhatia and Davis, "A Better Bound on the Variance", Amer. Math. Monthly 107,
-2000), so that the interval is rather too wide than too narrow. Tokens and cost are counted
-as far as agents report them.
+ENTITLED are the sessions to which the fires of that time entitled a category, by the shares
+of the categories that could start. RATIO is its sessions divided by that, PART its part of
+all sessions, and the mark on the bar its entitlement. MEAN is the mean of the grades of that
+time, BELIEVED the 95% interval of the ranking's belief, and ALONE the 95% interval by an
+agent's own grades of that time. Tokens and cost are counted if agents report them.
 
 --csv prints one table after RFC 4180. The column kind says what a row sums up: the fleet, a
-category, an agent, a category and an agent, or a step, which is a 60th of the time. Names
-that a spreadsheet would take for a formula have an apostrophe in front.
+category, an agent, a category and an agent, or a step, which is a 60th of the time.
 
 --by splits sessions, tokens and cost by day, category, agent and host, or any of these. A day
 is a whole day in UTC, as for budgets; a run counts for the day on which it was made.

@@ -32,14 +32,11 @@ func newReview(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
-		Long: `List the work of sessions on other branches than the target, which does not have it, in the
-order in which the next minutes free most: small and old items first, and those that share files
-with others; an item that conflicts with the target later.
-
-The target is [review] target, or the branch that the workspace has checked out. Work that was
-merged, rebased, squashed or cherry-picked is recognized by its commits or by what they
-change, and work that was reverted is listed again. The list is read from git at each call.
---landed lists work that the target got, the latest first, by the record.
+		Long: `List the work of sessions that the target does not have, in the order in which the next
+minutes free most: small and old items first, and those that share files with others; an item
+that conflicts with the target later. The target is [review] target, or the branch that the
+workspace has checked out. The list is read from git at each call. --landed lists work that
+the target got, the latest first, by the record.
 
 Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
 workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,

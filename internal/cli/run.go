@@ -32,17 +32,9 @@ func newRun(a *app) *cobra.Command {
 it, run the agent, grade the result, record it, and release claim and lane.
 
 A unit that a fire started runs "stint run --run ID". By hand, name a category and,
-if you like, a task and an agent.
-
-The agent gets its prompt, and variables such as STINT_TASK_ID ("stint help agents" lists
-them). It may write JSON to the file $STINT_RESULT, every field optional:
-
-  {"outcome":"productive","grade":0.8,"reason":"…","task_state":"done"}
-
-The category's grader has the last word, if there is one. Otherwise exit status 0 with
-commits that leave a change counts as productive, 0 without as noop, and any other status
-as failed; the agent's own grade counts little ("stint help agents"). Its exit status is
-stored, not returned.`,
+if you like, a task and an agent. "stint help agents" says what an agent is given, what it may
+say of its work in $STINT_RESULT, and how it is graded. Its exit status is stored, not
+returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,
 		Args: cobra.NoArgs,

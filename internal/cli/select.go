@@ -37,12 +37,8 @@ category is a sum, in units of grade, that --explain shows:
   plateau  the cost of its recent load, if grades fall with load
   div      its debt: (sessions below its floor - sessions above its cap) / v
 
-Categories without a workable task, in use, cooling down, paused, or backing off after
-sessions that did nothing are left out with the reason. A category with an active task
-leads, unless it is over its cap. Only categories of one pool are ranked; each pool has
-fires of its own.
-
-Nothing is written. The same store, clock and seed give the same ranking.`,
+Categories that cannot start are left out with the reason. One with an active task leads,
+unless it is over its cap. The same store, clock and seed give the same ranking.`,
 		Example: `  stint select --explain
   stint select --json --seed 7 | stint fanout --selector - --dry-run`,
 		Args: cobra.NoArgs,

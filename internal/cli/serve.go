@@ -36,41 +36,22 @@ func newServe(a *app) *cobra.Command {
 		Short: "Show the fleet in a browser, and to Prometheus",
 		Long: `Show the fleet in a browser: running sessions, a timeline of the lanes, the ranking
 explained, claims, fires and their reasons, and every run with its log. The pages are
-read-only. They update themselves, and work without JavaScript, by reloading. Nothing else
-depends on this command.
-
-  /               what runs, what needs attention, the last day (JSON: /status.json)
-  /ranking        the last fire's ranking, or that of ?fire=N
-  /claims /fires /fires/N /runs /runs/ID
-                  each with a JSON object: add .json, or ask with Accept: application/json
-  /report         what the last week came to; ?since=24h, 30d or all
-  /runs/ID/log    what the agent printed, as it is
-  /events         server-sent events: "change" whenever something has changed
-  /metrics        for Prometheus
-  /healthz        200 while the fleet can be read, else 503; needs no token
+read-only and update themselves. /ranking, /claims, /fires, /runs and /report have a JSON
+object each: add .json. /metrics is for Prometheus, and /healthz is 200 while the fleet can be
+read, else 503.
 
 Everybody who can connect can read everything, logs included. An address that is not loopback
-therefore requires a token: $STINT_TOKEN, or --token-file, a file of 16 bytes
-or more that only its owner can read. A loopback address is open to every account of the
-machine: give a token there, too, if there are others. A program brings it as "Authorization:
-Bearer TOKEN"; a browser asks for it, or opens http://ADDRESS/?token=TOKEN once. The token
-crosses the network unencrypted: put a proxy that speaks TLS, or ssh, in front. Under another
-name than localhost the page answers only with --host NAME.
+therefore requires a token: $STINT_TOKEN, or --token-file, a file of 16 bytes or more that
+only its owner can read. A program brings it as "Authorization: Bearer TOKEN"; a browser asks
+for it. It crosses the network unencrypted: put a proxy that speaks TLS, or ssh, in front.
+Under another name than localhost the page answers only with --host NAME.
 
 From another machine, without any of that:
 
   ssh -L 7788:127.0.0.1:7788 HOST
 
-As a unit of the user's service manager, ~/.config/systemd/user/stint-serve.service:
-
-  [Service]
-  ExecStart=%h/.local/bin/stint serve --config %h/work/stint.toml
-  SuccessExitStatus=143
-  [Install]
-  WantedBy=default.target
-
-With a socket unit of the same name (ListenStream=127.0.0.1:7788) it starts at the first
-connection; --listen is then ignored.`,
+A unit of the service manager may start it, by a socket unit, too (ListenStream=127.0.0.1:7788);
+its end by a signal is status 143.`,
 		Example: `  stint serve
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
   stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,

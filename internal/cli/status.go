@@ -28,15 +28,13 @@ func newStatus(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet on one screen",
-		Long: `Show the fleet on one screen: when the timer fires next and what the last fire did,
-what runs and for how long, the claims that people hold, what keeps sessions from
-starting, tasks that wait for a person, the outcomes and grades of the last 24 hours, what
-today's sessions used, and the last runs. Empty sections are omitted. Today's sums are
-those of the budgets: a session that did not report its use counts with the mean of those
-before; "stint report" leaves it out.
+		Long: `Show the fleet on one screen: the next and the last fire, what runs, what keeps sessions from
+starting, tasks that wait for a person, the grades of the last 24 hours, what today's sessions
+used, and the last runs. Empty sections are omitted. A session that did not report its use
+counts with the mean of those before; "stint report" leaves it out.
 
-On a terminal lines are cut to the width, and the list of runs to the height unless --last
-says how many to show. In a pipe nothing is cut.`,
+On a terminal lines are cut to the width, and the list of runs to the height. In a pipe
+nothing is cut.`,
 		Example: `  watch -c stint status
   stint status --json --last 1`,
 		Args: cobra.NoArgs,

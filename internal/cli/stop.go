@@ -25,13 +25,10 @@ func newStop(a *app) *cobra.Command {
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
 at work, those about to begin, and those that rest before they follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
-released. A run that has not begun never will. A run whose supervisor is gone is ended as
-by "stint reap". Unfinished work stays where it is. A session on another host is asked to
-end, which it hears at its next heartbeat: that is not waited for.
+released. Unfinished work stays where it is. A session on another host is asked to end, which
+it hears at its next heartbeat: that is not waited for.
 
-Fires go on: "stint pause" keeps them from starting more.
-
-Status 0: all have ended. 1: a run that has not is named. 3: there was nothing to end.`,
+Fires go on: "stint pause" keeps them from starting more.`,
 		Example: `  stint stop code
   stint stop 01jd8wz4v0k3m7qa
   stint pause && stint stop --all`,

@@ -31,17 +31,14 @@ func newUninstall(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the fleet's timers and units, and with --purge its state",
-		Long: `Undo what "stint init --systemd" installed: stop and disable the timers of the fleet and
-of all its pools, also of pools that are no longer configured, cancel follow-up sessions that
-are waiting, and remove units, drop-ins, slice and the stamps of the timers. The last fleet's
+		Long: `Undo what "stint init --systemd" installed: the timers of the fleet and of all its pools, the
+follow-up sessions that are waiting, units, drop-ins, slice and stamps. The last fleet's
 uninstall also removes the units that all fleets share. Sessions at work continue: "stint
 stop --all" ends them. Your own drop-ins, from "systemctl --user edit", stay.
 
 --purge removes the state, too: the record, claims, logs, clones and your drop-ins. It
 requires that no session is at work, and a typed answer or --yes. Configuration, tasks,
-lessons and the branches of sessions stay.
-
-Running it again finishes what was left.`,
+lessons and the branches of sessions stay. Running it again finishes what was left.`,
 		Example: `  stint uninstall --dry-run
   stint stop --all; stint uninstall --purge`,
 		Args: cobra.NoArgs,

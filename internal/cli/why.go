@@ -22,20 +22,14 @@ func newWhy(a *app) *cobra.Command {
 		Short: "Explain a fire, run, category or task in sentences",
 		Long: `Explain in sentences, from the record and the present state:
 
-  a fire      (its number, or "last") who ranked, and for every category why it was started
-              or skipped, and what became of the session;
-  a run       why it was started, why it took its task, what it was denied, how its grade
-              came about, whether a session followed;
-  a category  whether the next fire would start it, all that is in its way, what is believed
-              of it, how the last fires and runs went;
-  a task      whether a session would take it, all that is in its way, which tasks come
-              before it, what was tried.
+  a fire      (its number, or "last") why each category was started or skipped
+  a run       why it was started, took its task, was graded so, and was followed or not
+  a category  whether the next fire would start it, and what is in its way
+  a task      whether a session would take it, what is in its way, and what was tried
 
 For each obstacle it says what would have to change, with a command if there is one. A name
 that several things have is taken for the first of fire, run, category and task; --fire,
---run, --category and --task choose.
-
-Nothing is written.`,
+--run, --category and --task choose.`,
 		Example: `  stint why last
   stint why code
   stint why --task code`,
