@@ -36,9 +36,7 @@ SESSIONS are the runs that had a claim, PART their part of all sessions, and SPA
 fires started. ENTITLED is the category's entitlement in the fires of that time. SHARE is its
 target part of all sessions when every category can start.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runAudit(cmd.Context(), span)
-		},
+		RunE: with(a.runAudit, &span),
 	}
 	cmd.Flags().Var(pastFlag(&span.From, a.Now), "since",
 		"begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")

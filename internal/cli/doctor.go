@@ -36,9 +36,7 @@ folder, runs whose session is gone, unit files, and timers that are enabled and 
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runDoctor(cmd.Context(), o)
-		},
+		RunE: with(a.runDoctor, &o),
 	}
 	cmd.Flags().BoolVar(&o.fix, "fix", false, "fix what can be fixed without a person")
 	addDryRun(cmd, &o.dryRun)

@@ -54,9 +54,7 @@ person or time decided, for one fire.`,
   stint fanout --force code
   my-selector | stint fanout --selector -`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runFanout(cmd.Context(), o)
-		},
+		RunE: with(a.runFanout, &o),
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.workers), "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")

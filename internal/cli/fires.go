@@ -35,9 +35,7 @@ next page, give --before the last fire of this one.`,
 		Example: `  stint fires --since yesterday
   stint fires --pool monitoring -n 5 --json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runFires(cmd.Context(), o)
-		},
+		RunE: with(a.runFires, &o),
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")

@@ -271,6 +271,11 @@ the agent and records the result.`,
 	return root
 }
 
+// with runs a command that takes no words with its options, once they are read.
+func with[O any](run func(context.Context, O) error, options *O) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), *options) }
+}
+
 // finishCommands gives every command what all have: a help text, a refusal of words it
 // does not know, and the note that it has begun.
 func finishCommands(c *cobra.Command, a *app) {

@@ -23,9 +23,7 @@ _total are counters since the store was made; those in _last_day are gauges over
 		Example: `  stint metrics
   stint metrics --textfile /var/lib/prometheus/node-exporter/stint.prom`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runMetrics(cmd.Context(), file)
-		},
+		RunE: with(a.runMetrics, &file),
 	}
 	cmd.Flags().StringVar(&file, "textfile", "", "write to this `FILE`, whose name should end in .prom")
 	return cmd

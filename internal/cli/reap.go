@@ -19,9 +19,7 @@ func newReap(a *app) *cobra.Command {
 end sessions that outlived their supervisor and their timeout. Every fire does this first;
 by hand it is needed only if nothing fires. No grade changes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runReap(cmd.Context(), dryRun)
-		},
+		RunE: with(a.runReap, &dryRun),
 	}
 	addDryRun(cmd, &dryRun)
 	return cmd

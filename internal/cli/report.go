@@ -54,9 +54,7 @@ is a whole day in UTC, as for budgets; a run counts for the day on which it was 
   stint report --by day,agent --since 2d
   stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runReport(cmd.Context(), o)
-		},
+		RunE: with(a.runReport, &o),
 	}
 	flags := cmd.Flags()
 	flags.Var(pastFlag(&o.span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")

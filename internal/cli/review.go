@@ -41,7 +41,7 @@ the target got, the latest first, by the record.
 Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
 workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.runReview(cmd.Context(), o) },
+		RunE: with(a.runReview, &o),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.all, "all", false, "list branches, too, that the target has")

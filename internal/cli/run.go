@@ -38,9 +38,7 @@ returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runRun(cmd.Context(), o)
-		},
+		RunE: with(a.runRun, &o),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.run, "run", "", "the `RUN` that a fire planned")

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,9 +34,7 @@ page, give --before the last run of this one.`,
 		Example: `  stint runs --category code --outcome failed --since 7d
   stint runs --task fix-login -n 3 --json`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runRuns(cmd.Context(), o)
-		},
+		RunE: with(a.runRuns, &o),
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.limit), "limit", "n", "list the last `N` (default 20)")
@@ -98,20 +96,9 @@ func (o runsOptions) query() (q store.RunQuery, err error) {
 			return q, usage(err)
 		}
 	}
-	return q, o.checkOutcome()
-}
-
-func (o runsOptions) checkOutcome() error {
-	if o.outcome == "" {
-		return nil
+	if known := fleet.Outcomes(); o.outcome != "" && !slices.Contains(known, q.Outcome) {
+		return q, fleet.WithHint(usage(fmt.Errorf("outcome %q: there is none of that name", o.outcome)),
+			fleet.Meant(o.outcome, known, "the outcomes are "+fleet.Listed(known)))
 	}
-	var words []string
-	for _, known := range fleet.Outcomes() {
-		if string(known) == o.outcome {
-			return nil
-		}
-		words = append(words, string(known))
-	}
-	return fleet.WithHint(usage(fmt.Errorf("outcome %q: there is none of that name", o.outcome)),
-		fleet.Meant(o.outcome, words, "the outcomes are "+strings.Join(words, ", ")))
+	return q, nil
 }

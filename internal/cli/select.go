@@ -42,9 +42,7 @@ unless it is over its cap. The same store, clock and seed give the same ranking.
 		Example: `  stint select --explain
   stint select --json --seed 7 | stint fanout --selector - --dry-run`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runSelect(cmd.Context(), o)
-		},
+		RunE: with(a.runSelect, &o),
 	}
 	f := cmd.Flags()
 	f.VarP(countFlag(&o.workers), "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")

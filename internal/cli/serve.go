@@ -56,9 +56,7 @@ its end by a signal is status 143.`,
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
   stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runServe(cmd.Context(), o)
-		},
+		RunE: with(a.runServe, &o),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", o.listen, "listen at this `ADDRESS`; port 0 takes a free one")

@@ -38,9 +38,7 @@ nothing is cut.`,
 		Example: `  watch -c stint status
   stint status --json --last 1`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runStatus(cmd.Context(), o)
-		},
+		RunE: with(a.runStatus, &o),
 	}
 	cmd.Flags().Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
 	return cmd

@@ -106,10 +106,7 @@ own writes finds nothing wrong with it, and could be granted what another has lo
 host before any other writes there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if restored {
-				return a.acceptBackup(cmd.Context(), dryRun)
-			}
-			return a.acceptStore(cmd.Context(), dryRun)
+			return a.acceptStore(cmd.Context(), restored, dryRun)
 		},
 	}
 	cmd.Flags().BoolVar(&restored, "restored", false, "the server has the data of a backup: grant nothing for a while, and epochs higher")
@@ -117,64 +114,52 @@ host before any other writes there.`,
 	return cmd
 }
 
-// shared is the configuration, whose store other machines may use, too.
-func (a *app) shared() (*config.Config, error) {
-	c, err := a.loadConfig()
-	if err == nil && !c.Store.Shared() {
-		err = usage(errors.New("the store is a file of this host, which has no older server"))
-	}
-	return c, err
-}
-
-func (a *app) acceptBackup(ctx context.Context, dryRun bool) (err error) {
-	c, err := a.shared()
-	if err != nil {
-		return err
-	}
+// acceptBackup takes a server with the data of a backup, and says what that means.
+func (a *app) acceptBackup(ctx context.Context, c *config.Config, dryRun bool) (did string, err error) {
 	o := a.serverOptions(c)
 	o.DryRun = dryRun
 	db, err := postgres.Open(o)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	l, err := db.Restored(ctx)
-	switch {
-	case err != nil:
-		return err
-	case a.json:
-		printJSON(a.Stdout, wire.NewMigration(c.StoreText, dryRun, nil, nil))
-	default:
-		fmt.Fprintf(a.Stdout, "%s a backup: nothing is granted before %s, and epochs go on higher\n", did(dryRun, "takes", "would take"), plain.Stamp(l.GrantsFrom))
-	}
-	return nil
+	return "a backup: nothing is granted before " + plain.Stamp(l.GrantsFrom) + ", and epochs go on higher", err
 }
 
-func (a *app) acceptStore(ctx context.Context, dryRun bool) error {
-	c, err := a.shared()
-	if err != nil {
-		return err
-	}
+// acceptOlder takes a server that this host refuses.
+func (a *app) acceptOlder(ctx context.Context, c *config.Config, dryRun bool) (did string, err error) {
 	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
 		_, _, err := s.Hosts(ctx)
 		return err
 	})
 	switch {
 	case err == nil:
-		return fmt.Errorf("this host refuses no server: %w", fleet.ErrNothing)
+		return "", fmt.Errorf("this host refuses no server: %w", fleet.ErrNothing)
 	case !errors.Is(err, postgres.ErrDeposed):
-		return err
+		return "", err
 	}
 	was, err := machine.Memory(c.State).Accept(dryRun)
-	switch {
-	case err != nil:
+	return fmt.Sprintf("a server from before timeline %d", was.Timeline), err
+}
+
+func (a *app) acceptStore(ctx context.Context, restored, dryRun bool) error {
+	c, err := a.loadConfig()
+	if err != nil {
 		return err
-	case a.json:
-		printJSON(a.Stdout, wire.NewMigration(c.StoreText, dryRun, nil, nil))
-	default:
-		fmt.Fprintf(a.Stdout, "%s a server from before timeline %d\n", did(dryRun, "takes", "would take"), was.Timeline)
 	}
-	return nil
+	if !c.Store.Shared() {
+		return usage(errors.New("the store is a file of this host, which has no older server"))
+	}
+	accept := a.acceptOlder
+	if restored {
+		accept = a.acceptBackup
+	}
+	what, err := accept(ctx, c, dryRun)
+	if err == nil {
+		a.sayLine(wire.NewMigration(c.StoreText, dryRun, nil, nil), did(dryRun, "takes ", "would take ")+what)
+	}
+	return err
 }
 
 // named is the configuration with another store.

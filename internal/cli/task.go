@@ -75,9 +75,7 @@ func newTaskList(a *app) *cobra.Command {
 		Use:   "list",
 		Short: "List the open tasks, and why some are blocked",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.taskList(cmd.Context(), o)
-		},
+		RunE:  with(a.taskList, &o),
 	}
 	cmd.Flags().StringVar(&o.category, "category", "", "those of one `CATEGORY`")
 	cmd.Flags().StringVar(&o.state, "state", "", "those in one `STATE`; waiting: also those that sessions left to a person")

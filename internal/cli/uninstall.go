@@ -42,9 +42,7 @@ lessons and the branches of sessions stay. Running it again finishes what was le
 		Example: `  stint uninstall --dry-run
   stint stop --all; stint uninstall --purge`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.runUninstall(cmd.Context(), o)
-		},
+		RunE: with(a.runUninstall, &o),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.purge, "purge", false, "remove the state folder's content, too")

@@ -277,10 +277,6 @@ func TestExamine(t *testing.T) {
 		{"no memory controller", func(f *Facts) { f.Controllers.NoMemory = "MemoryMax cannot" }, []string{
 			"controllers warning: MemoryMax cannot | " + delegating,
 		}},
-		{"no memory controller to delegate", func(f *Facts) { f.Controllers = Controllers{Absent: true, NoMemory: "MemoryMax cannot"} }, []string{
-			"controllers warning: MemoryMax cannot | boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line; " +
-				"in a container, that of its host",
-		}},
 		{"state unseen", func(f *Facts) { f.State = Folder{Unseen: "denied"} }, []string{"state_folder unknown: denied"}},
 		{"no state", func(f *Facts) { f.State = Folder{Path: "/s", Missing: true, Magic: 0xef53} }, nil},
 		{"another's folder", func(f *Facts) { f.State.Owner = 0 }, []string{
@@ -355,24 +351,6 @@ func TestExamine(t *testing.T) {
 			"hosts warning: host quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
 			"hosts warning: host dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
 		}},
-		{"fires that fall together", func(f *Facts) {
-			at := func(name string, second int64) Host {
-				return Host{Host: fleet.Host{Name: name, FiredAt: time.Unix(second, 0)}}
-			}
-			gone := at("gone", 11)
-			gone.GoneAt = time.Unix(12, 0)
-			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Hosts: []Host{
-				at("c", 14), at("a", 10), at("b", 12), gone, at("e", 17), at("f", 19), {Host: fleet.Host{Name: "people"}},
-			}}
-		}, []string{
-			"hosts warning: hosts a and b and c fired last within 2s of each other | stint init writes a timer that is spread over its cadence, on each host",
-		}},
-		{"fires of which some fall together by chance", func(f *Facts) {
-			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true}
-			for i, second := range []int64{10, 11, 20, 30} {
-				f.Store.Server.Hosts = append(f.Store.Server.Hosts, Host{Host: fleet.Host{Name: fmt.Sprint(i), FiredAt: time.Unix(second, 0)}})
-			}
-		}, nil},
 		{"ends not delivered", func(f *Facts) {
 			f.Store.Server = &Server{Name: "postgres", Version: 150018, Schema: 1, Latest: 1, Writes: true, Unsent: 2, UnsentFor: 6 * time.Minute}
 		}, []string{

@@ -88,7 +88,6 @@ type Service struct {
 // Controllers are what the manager may bound its units with.
 type Controllers struct {
 	Unseen   string
-	Absent   bool        // the kernel shows the machine itself none in version 2: nothing can be delegated
 	NoMemory string      // why memory cannot be bounded; empty: it can
 	Broken   []Unlimited // limits of the configuration that nothing enforces
 }

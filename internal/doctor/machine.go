@@ -93,9 +93,6 @@ func examineControllers(f Facts) (list []Finding) {
 	delegate := "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
 		`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
 		"sudo systemctl daemon-reload && sudo systemctl restart " + fmt.Sprintf("user@%d.service", f.UID)
-	if c.Absent {
-		delegate = "boot with systemd.unified_cgroup_hierarchy=1 on the kernel's command line; in a container, that of its host"
-	}
 	for _, b := range c.Broken {
 		list = append(list, Finding{
 			Check: check, State: Problem, What: fmt.Sprintf("category %s: %s", b.Category, b.Reason),

@@ -1,10 +1,7 @@
 package doctor
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -79,33 +76,11 @@ func examineHosts(hosts []Host) (list []Finding) {
 				"leases go by the server's clock, and people read that host's", "let a time service set it")
 		}
 	}
-	if together := fireTogether(hosts); together != nil {
-		add(fmt.Sprintf("hosts %s fired last within %s of each other", strings.Join(together, " and "), plain.Span(closeFires)),
-			"they choose the same work, and each denies the others' claims", "stint init writes a timer that is spread over its cadence, on each host")
-	}
 	return list
-}
-
-// fireTogether names the machines whose last fires came one right after the other, if they are more than half of those
-// that fire: of many, some do by chance.
-func fireTogether(hosts []Host) (most []string) {
-	fired := slices.DeleteFunc(slices.Clone(hosts), func(h Host) bool { return h.FiredAt.IsZero() || h.Gone() })
-	slices.SortFunc(fired, func(a, b Host) int { return cmp.Or(a.FiredAt.Compare(b.FiredAt), cmp.Compare(a.Name, b.Name)) })
-	var run []string
-	for i, h := range fired {
-		if i > 0 && h.FiredAt.Sub(fired[i-1].FiredAt) > closeFires {
-			run = nil
-		}
-		if run = append(run, h.Name); len(run) > max(1, len(fired)/2) {
-			most = run
-		}
-	}
-	return most
 }
 
 const (
 	oldestServer = 140000
-	closeFires   = 2 * time.Second // fires that were spread by chance are rarely closer
 	mostAhead    = 5 * time.Second // as much as leases leave between two machines
 	longUnsent   = 5 * time.Minute // a session tries as long as its lease lasts, and then the next fire does
 )
