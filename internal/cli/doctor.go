@@ -74,14 +74,10 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 
 // verdict is nil when nothing keeps the fleet from working.
 func verdict(of string, list []doctor.Finding) error {
-	switch n := doctor.Count(list, doctor.Problem); n {
-	case 0:
-		return nil
-	case 1:
-		return errors.New(of + ": 1 problem")
-	default:
-		return fmt.Errorf("%s: %d problems", of, n)
+	if n := doctor.Count(list, doctor.Problem); n > 0 {
+		return fmt.Errorf("%s: %s", of, plain.Plural(n, "problem"))
 	}
+	return nil
 }
 
 func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {

@@ -146,7 +146,7 @@ func foreign(state string, user int) (list []string) {
 // standing is the path, or what there is of it.
 func standing(path string) string {
 	for {
-		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 			return path
 		}
 		path = filepath.Dir(path)

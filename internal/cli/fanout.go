@@ -31,7 +31,6 @@ type fanoutOptions struct {
 	force    []string
 	seed     *uint64
 	exec     bool
-	explain  bool
 }
 
 func newFanout(a *app) *cobra.Command {
@@ -48,7 +47,6 @@ diversity_alternatives[].category, alternatives[].category, all_scores (best fir
 0). What keeps a category from starting does so whoever ranked. --force overrides what a
 person or time decided, for one fire.`,
 		Example: `  stint fanout --dry-run
-  stint fanout --dry-run --explain
   stint fanout -n 2
   stint fanout --pool monitoring
   stint fanout --force code
@@ -64,7 +62,6 @@ person or time decided, for one fire.`,
 	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
 	f.Lookup("exec").Hidden = true // for tests and containers
-	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, as select does")
 	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
@@ -109,7 +106,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
 		})
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
-			a.printFire(r, o.explain)
+			a.printFire(r)
 		}
 		return err
 	})
@@ -159,7 +156,7 @@ func (a *app) readPayload(from string) ([]byte, error) {
 	return data, err
 }
 
-func (a *app) printFire(r engine.FireReport, explain bool) {
+func (a *app) printFire(r engine.FireReport) {
 	o := wire.NewFire(r.Fire)
 	o.DryRun, o.Tier = r.DryRun, int(r.Tier)
 	if r.Ranking != nil {
@@ -169,7 +166,7 @@ func (a *app) printFire(r engine.FireReport, explain bool) {
 		return
 	}
 	for _, c := range r.Choices {
-		if r.Ranking != nil && !explain {
+		if r.Ranking != nil {
 			c.Source = "" // the names of stint's own payload
 		}
 		fmt.Fprintln(a.Stdout, plain.Text(choiceLine(c, r.DryRun)))
@@ -177,9 +174,6 @@ func (a *app) printFire(r engine.FireReport, explain bool) {
 	counts := fmt.Sprintf("spawned=%d skipped=%d", o.Spawned, o.Skipped)
 	if o.Failed > 0 {
 		counts += fmt.Sprintf(" failed=%d", o.Failed)
-	}
-	if explain && r.Ranking != nil {
-		a.printExplain(*r.Ranking)
 	}
 	fmt.Fprintln(a.Stdout, counts)
 }

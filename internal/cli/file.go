@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 
@@ -35,15 +36,8 @@ func onlyFile(what, path string) error {
 
 // fileError names the file that was asked for, not the temporary one beside it.
 func fileError(what, path string, err error) error {
-	var (
-		file *os.PathError
-		link *os.LinkError
-	)
-	switch {
-	case errors.As(err, &file):
-		err = file.Err
-	case errors.As(err, &link):
-		err = link.Err
+	if cause, ok := errors.AsType[syscall.Errno](err); ok {
+		err = cause
 	}
 	return fleet.WithHint(fmt.Errorf("write %s %s: %w", what, path, err), "name a file in a folder that can be written to")
 }

@@ -90,9 +90,6 @@ func printUsage(c *cobra.Command) error {
 	}
 	printFlags(w, "Flags:", c.LocalFlags())
 	printFlags(w, "Global Flags:", c.InheritedFlags())
-	if c.HasHelpSubCommands() {
-		printCommands(w, "Additional help topics:", c.Commands(), (*cobra.Command).IsAdditionalHelpTopicCommand)
-	}
 	if below {
 		fmt.Fprintf(w, "\nUse \"%s COMMAND --help\" for more information about a command.\n", c.CommandPath())
 	}

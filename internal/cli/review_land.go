@@ -22,14 +22,11 @@ func newReviewLand(a *app) *cobra.Command {
 		Use:   "land RUN…",
 		Short: "Bring the work of sessions into the target branch",
 		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
-before: by a rebase, or a merge with [review] method = "merge". It is put on the target in a
-folder of its own, and [review] check runs there. Then the target moves, the task is closed if it
-waits for review, and the run's branch and folder are removed.
+before: by a rebase, or a merge with [review] method = "merge". [review] check runs there. Then
+the target moves, the task is closed if it waits for review, and branch and folder are removed.
 
 Work that conflicts or whose check fails is set aside and its task opened again; the others go
-on. If the workspace has the target checked out, it gets the files, which must be without changes
-there. A target behind its upstream goes there first; one that diverged is refused.
-After a crash the same command goes on. Status 6: some work landed, and some did not.`,
+on. A target that diverged from its upstream is refused. After a crash the same command goes on.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
 	}
@@ -92,13 +89,9 @@ func newReviewPublish(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "publish RUN",
 		Short: "Push the work of a session and open a request",
-		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens a
-request and prints its address. In its arguments {branch}, {target}, {title}, {task} and {run} are
-filled in, and what the session said of its work is on its input.
-
-That happens once: later commits are only pushed, and work that was published as it is stays so.
-After a crash or a failure the command runs again, and must then print the address of the request
-that there is.`,
+		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens
+a request and prints its address. That happens once: later commits are only pushed. After a crash
+or a failure the command runs again, and must then print the address of the request there is.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
@@ -240,17 +233,13 @@ func (a *app) runReviewLand(ctx context.Context, args []string) error {
 				short++
 			}
 		}
-		switch {
-		case failed != nil && landed > 0:
-			return errors.Join(fmt.Errorf("%d of %d did not land: %w", len(list)-landed, len(list), fleet.ErrPartly), failed)
-		case failed != nil:
-			return failed
-		case short == 0:
-			return nil
-		case landed == 0:
-			return fmt.Errorf("%d of %d did not land", short, len(list))
+		if failed == nil && short > 0 {
+			failed = fmt.Errorf("%d of %d did not land, or not to the end", short, len(list))
 		}
-		return fmt.Errorf("%d of %d did not land, or not to the end: %w", short, len(list), fleet.ErrPartly)
+		if failed != nil && landed > 0 {
+			return fmt.Errorf("%w: %w", failed, fleet.ErrPartly)
+		}
+		return failed
 	})
 }
 

@@ -59,10 +59,8 @@ func newStoreMigrate(a *app) *cobra.Command {
 		Short: "Make the fleet's schema on a server, or bring it up to date",
 		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all hosts and
 before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
-another role, which owns the schema. The roles stint_FLEET, for the daily work, and stint_FLEET_ro,
-which only reads, get what they need there, if an administrator has made them. With --dry-run all
-statements are printed, those for the roles that are missing first. A file in the state folder is
-brought up to date by itself.`,
+another role, which owns the schema. Roles get what they need there, if an administrator has made
+them: "stint help hosts". With --dry-run all statements are printed.`,
 		Example: `  stint store migrate --dry-run
   stint store migrate postgres:service=stint_owner`,
 		Args: cobra.MaximumNArgs(1),
@@ -97,13 +95,10 @@ func newStoreAccept(a *app) *cobra.Command {
 		Use:   "accept",
 		Short: "Take a server that is older than what this host has seen",
 		Long: `Take a server that is older than what this host has seen. After a failover a host does not go
-back to the server from which the fleet has moved on: the claims there are not the last. If the server
-that took its place is gone for good, say so here, on each host that refuses the older one. The
-writes that are lost are counted, and nothing is granted for a while, as after every loss.
-
-A server that was restored from a backup looks like the one before. A host that has lost none of its
-own writes finds nothing wrong with it, and could be granted what another has lost. Say --restored on one
-host before any other writes there.`,
+back to the server from which the fleet has moved on. If the server that took its place is gone
+for good, say so on each host that refuses the older one. The writes that are lost are counted,
+and nothing is granted for a while. A server that was restored from a backup looks like the one
+before: say --restored on one host before any other writes there.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.acceptStore(cmd.Context(), restored, dryRun)

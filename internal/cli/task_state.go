@@ -123,7 +123,11 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 			}
 			t.State = fleet.StateDone
 		}
-		a.printDone(t, changed, dryRun)
+		line := did(dryRun, string(t.ID)+" is done", "would mark "+string(t.ID)+" as done")
+		if !changed {
+			line = string(t.ID) + " is done already"
+		}
+		a.sayLine(wire.NewTask(t, "", ""), line)
 		return nil
 	})
 }
@@ -156,17 +160,4 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 		}
 		return err
 	}, nil
-}
-
-func (a *app) printDone(t fleet.Task, changed, dryRun bool) {
-	switch {
-	case a.json:
-		printJSON(a.Stdout, wire.NewTask(t, "", ""))
-	case !changed:
-		fmt.Fprintf(a.Stdout, "%s is done already\n", plain.Text(string(t.ID)))
-	case dryRun:
-		fmt.Fprintf(a.Stdout, "would mark %s as done\n", plain.Text(string(t.ID)))
-	default:
-		fmt.Fprintf(a.Stdout, "%s is done\n", plain.Text(string(t.ID)))
-	}
 }

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -200,17 +198,11 @@ const latestRuns = 200
 // or "".
 func unwritable(dir string) string {
 	const writable = 2 // W_OK of access(2)
-	for {
-		err := syscall.Access(dir, writable)
-		parent := filepath.Dir(dir)
-		if !errors.Is(err, fs.ErrNotExist) || parent == dir {
-			if err != nil {
-				return fmt.Sprintf("%s: %v", dir, err)
-			}
-			return ""
-		}
-		dir = parent
+	at := standing(dir)
+	if err := syscall.Access(at, writable); err != nil {
+		return fmt.Sprintf("%s: %v", at, err)
 	}
+	return ""
 }
 
 func (t topScreen) pause(ctx context.Context, category fleet.Category) error {

@@ -252,11 +252,9 @@ func (a *app) configTrust(yes bool) error {
 				diff = ""
 			}
 			o.Changes = append(o.Changes, wire.TrustChange{Path: name, Reason: string(v), Diff: diff})
-		}
-	}
-	for _, change := range o.Changes {
-		if !a.json && record != nil {
-			fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(change.Path), change.Reason, plain.Text(change.Diff))
+			if !a.json && record != nil {
+				fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(name), v, plain.Text(diff))
+			}
 		}
 	}
 	if len(o.Changes) > 0 && record != nil && !yes {
@@ -268,10 +266,6 @@ func (a *app) configTrust(yes bool) error {
 	if err := store.Save(contents, secretFile(c)); err != nil {
 		return err
 	}
-	if a.json {
-		printJSON(a.Stdout, o)
-		return nil
-	}
-	fmt.Fprintf(a.Stdout, "trusted: %s, and %d files that it names\n", plain.Text(path), len(contents)-1)
+	a.sayLine(o, fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
 	return nil
 }
