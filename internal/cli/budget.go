@@ -45,10 +45,8 @@ in full is listed: "stint help agents".`,
 		Use:   "reset SCOPE",
 		Short: "Remove today's use from a budget's account",
 		Long: `Remove what a scope used today from its account: fleet, agent:NAME or category:NAME.
-Reserves of sessions under way stay, and runs keep their bills. After the reset of an
-agent, its earlier bills no longer count for what its next session reserves. A wrong bill
-is on three accounts: its agent's, its category's and the fleet's. The reset is recorded
-with its reason, and "stint budget" lists those of today.`,
+Reserves of sessions under way stay, and runs keep their bills. A wrong bill is on three
+accounts: its agent's, its category's and the fleet's. The reset is recorded with its reason.`,
 		Example: `  stint budget reset agent:claude --reason "the bill of a million was a typo"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

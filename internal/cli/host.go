@@ -60,10 +60,9 @@ func newHostGone(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gone NAME",
 		Short: "Say that a host is off, and free what its sessions hold",
-		Long: `Say that a host of the fleet is off. Its open runs end as abandoned, and their claims and
-lanes are free at once, which otherwise last until they expire. Only you can know it: a session
-that is at work there all the same has lost its claim, which it finds out at its next heartbeat; until
-then its task may be worked on twice. A host that fires again is back.`,
+		Long: `Say that a host of the fleet is off. Its open runs end as abandoned, and their claims and lanes
+are free at once. Only you can know it: a session that is at work there all the same finds out at
+its next heartbeat; until then its task may be worked on twice. A host that fires again is back.`,
 		Example: `  stint host gone gpu-2 --reason "its disk burnt"`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

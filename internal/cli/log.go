@@ -123,6 +123,11 @@ type spoken struct {
 	w io.Writer
 }
 
+// Enabled reports whether records of a level are said, or handed on.
+func (s spoken) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn || s.Handler.Enabled(ctx, l)
+}
+
 func (s spoken) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return s.Handler.Handle(ctx, r)

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -48,10 +47,7 @@ Under another name than localhost the page answers only with --host NAME.
 
 From another machine, without any of that:
 
-  ssh -L 7788:127.0.0.1:7788 HOST
-
-A unit of the service manager may start it, by a socket unit, too (ListenStream=127.0.0.1:7788);
-its end by a signal is status 143.`,
+  ssh -L 7788:127.0.0.1:7788 HOST`,
 		Example: `  stint serve
   head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
   stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
@@ -86,7 +82,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		return err
 	}
 	a.configPath = c.Path // another one found once this is gone would be of another fleet
-	listener, err := a.listen(ctx, o.listen)
+	listener, err := listen(ctx, o.listen)
 	if err != nil {
 		return err
 	}
@@ -140,18 +136,8 @@ func serve(ctx context.Context, l net.Listener, server *http.Server) error {
 	return reported{context.Cause(ctx)}
 }
 
-// listen takes the socket that the service manager hands over, or opens one.
-func (a *app) listen(ctx context.Context, address string) (net.Listener, error) {
-	if a.Getenv("LISTEN_PID") == strconv.Itoa(os.Getpid()) && a.Getenv("LISTEN_FDS") == "1" {
-		const first = 3 // sd_listen_fds(3)
-		file := os.NewFile(first, "socket of the service manager")
-		defer file.Close()
-		l, err := net.FileListener(file)
-		if err != nil {
-			return nil, fmt.Errorf("take the socket of the service manager: %w", err)
-		}
-		return l, nil
-	}
+// listen opens a socket.
+func listen(ctx context.Context, address string) (net.Listener, error) {
 	network := "tcp"
 	if a, err := netip.ParseAddrPort(address); err == nil && a.Addr().Is4() {
 		network = "tcp4" // of IPv4 alone: 0.0.0.0 is not all of IPv6 as well

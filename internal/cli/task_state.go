@@ -24,8 +24,8 @@ func newTaskRetry(a *app) *cobra.Command {
 		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
 sessions left. A task waits for a person after two sessions that worked on it and left its
 state as it was, unless it is active. Three failed sessions in a row do the same in any state.
-This command ends that, and so does a change of its file or item. It also ends the rest of a task whose
-last session did nothing.`,
+This command ends that, and so does a change of its file or item. It also ends the rest of a
+task whose last session did nothing.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return each(args, func(task string) error { return a.taskRetry(cmd.Context(), task, dryRun) })

@@ -104,7 +104,7 @@ type topScreen struct{ *app }
 func (t topScreen) quiet() (*app, *said) {
 	s := &said{}
 	a := *t.app
-	a.Stderr, a.log = s, slog.New(spoken{slog.NewTextHandler(io.Discard, nil), s})
+	a.Stderr, a.log = s, slog.New(spoken{slog.DiscardHandler, s})
 	return &a, s
 }
 
