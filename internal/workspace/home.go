@@ -94,10 +94,12 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 			l.changed = true
 		}
 	}
-	if l.tip == "" || l.alone(dir) {
+	if l.tip == "" {
+		l.tip = start // HEAD is a branch that has no commit yet; others may have
+	} else if l.alone(dir) {
 		return l, nil
 	}
-	text, err := in.git(ctx, "for-each-ref", "--no-merged=HEAD", "--format=%(objectname) %(refname:short)", "refs/heads")
+	text, err := in.git(ctx, "for-each-ref", "--no-merged="+l.tip, "--format=%(objectname) %(refname:short)", "refs/heads")
 	others := strings.Split(text, "\n")
 	if len(others) == 1 && l.tip == start {
 		if id, name, found := strings.Cut(others[0], " "); found && isID(id) {

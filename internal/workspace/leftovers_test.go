@@ -66,6 +66,33 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// TestLeftOnAnUnbornBranch has a session end on a branch without a commit, as for a site's pages. What it committed before, and
+// what is in its folder, comes home.
+func TestLeftOnAnUnbornBranch(t *testing.T) {
+	t.Parallel()
+	for name, commits := range map[string]bool{"commits": true, "no commit": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(t.TempDir())
+			w := mustOpen(t, p.Clone, own, p.Root)
+			tree := clone.at(w.Dir)
+			if commits {
+				tree.add("d", "d")
+			}
+			tree.git("switch", "-q", "--orphan", "pages")
+			tree.write("page", "page")
+			work := must.Get(p.Work(t.Context(), w.Dir, fleet.RunFiles{}))(t)
+			must.Equal(t, "commits", work.Commits == 1, commits)
+			must.Get(p.Close(t.Context(), w))(t)
+			must.Equal(t, "left", clone.git("ls-tree", "--name-only", wipRef(w.Dir)), "page")
+			if commits {
+				must.Equal(t, "branch", clone.git("show", w.Branch+":d"), "d")
+			}
+		})
+	}
+}
+
 // TestTakeUp has the next session at a task begin with what the last one left uncommitted, on top of what others did since.
 // What it commits, or undoes, nobody begins with again.
 func TestTakeUp(t *testing.T) {
