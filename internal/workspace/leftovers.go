@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -48,7 +49,7 @@ func (c Clone) leftovers(ctx context.Context, dir, tip, start string) error {
 		return err
 	}
 	in := c.within(s, dir)
-	in.env = append(asStint(), "GIT_INDEX_FILE="+filepath.Join(dir, ".git", "stint-index"))
+	in.env = append(asStint(), "GIT_INDEX_FILE="+filepath.Join(dir, ".git", "stint-index-"+rand.Text())) // a git that was killed leaves its lock
 	tree := ""
 	for _, args := range [][]string{{"read-tree", tip}, {"add", "--all"}, {"write-tree"}} {
 		if tree, err = in.git(ctx, append([]string{"-c", noHooks}, args...)...); err != nil {

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,6 +92,24 @@ func TestLeftOnAnUnbornBranch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLeftOfAKilledGit has a git die that wrote what was left, with its lock held. The next try does it.
+func TestLeftOfAKilledGit(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := clone.places(t.TempDir())
+	w := mustOpen(t, p.Clone, own, p.Root)
+	clone.at(w.Dir).write("begun", "begun")
+	dying := p.Clone
+	dying.Walls = func(context.Context, string, []string) ([]string, error) {
+		return []string{"sh", "-c", `case " $* " in *" add --all "*) : >"$GIT_INDEX_FILE.lock"; kill -9 $$;; esac; exec "$@"`, "sh"}, nil
+	}
+	if _, err := dying.Close(t.Context(), w); err == nil {
+		t.Fatal("git did not die")
+	}
+	must.Get(p.Close(t.Context(), w))(t)
+	must.Equal(t, "left", strings.Contains(clone.git("ls-tree", "--name-only", wipRef(w.Dir)), "begun"), true)
 }
 
 // TestTakeUp has the next session at a task begin with what the last one left uncommitted, on top of what others did since.
