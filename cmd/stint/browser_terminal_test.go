@@ -28,7 +28,7 @@ func TestHostileTerminal(t *testing.T) {
 		{"show", open},
 		{"show", "c3"},
 		{"logs", last},
-		{"logs", "-n", "all", last},
+		{"logs", "-n", "1000", last},
 		{"claim", "list"},
 		{"claim", "list", "--all"},
 		{"task", "list"},
