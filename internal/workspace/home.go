@@ -68,9 +68,38 @@ func (l look) alone(dir string) bool {
 	return l.fresh && err == nil && l.packed == versionOf(filepath.Join(dir, ".git", "packed-refs"))
 }
 
+// errHangs is for a clone in which git would wait for ever.
+var errHangs = errors.New("not a file")
+
+// regular is an error if something that git in a clone opens is a pipe or a device: it would wait there until its time is up.
+func regular(dir string) error {
+	check := func(path string) error {
+		if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fmt.Errorf("%s: %w", path, errHangs)
+		}
+		return nil
+	}
+	own := filepath.Join(dir, ".git")
+	entries, _ := os.ReadDir(own) // git says why it cannot be read
+	for _, entry := range entries {
+		if err := check(filepath.Join(own, entry.Name())); err != nil {
+			return err
+		}
+	}
+	return filepath.WalkDir(filepath.Join(own, "refs"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // as before
+		}
+		return check(path)
+	})
+}
+
 // looks asks git in a clone what the session left there. The session's work is what HEAD leads to, also where that is
 // no branch or another one; where nothing was committed there, it is that of the only branch with commits.
 func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, err error) {
+	if err := regular(dir); err != nil {
+		return l, err
+	}
 	l = c.seen(dir)
 	l.start = start
 	in := c.within(s, dir)

@@ -176,6 +176,10 @@ func (p Places) Rescue(ctx context.Context, over func(fleet.RunID) bool) (err er
 		if lost == nil {
 			_, lost = p.Close(ctx, Own{Run: run, Dir: dir, Branch: branch})
 		}
+		if errors.Is(lost, errHangs) || errors.Is(lost, context.DeadlineExceeded) && ctx.Err() == nil {
+			// It would hang each fire. Without the mark, for want of room, the next fire tries again.
+			lost = errors.Join(lost, os.WriteFile(keptMark(dir), []byte("git does not answer in "+dir), 0o600))
+		}
 		if lost != nil && !errors.Is(lost, errNoRepository) {
 			err = errors.Join(err, fmt.Errorf("bring home the work of run %s: %w", run, lost))
 		}

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
@@ -122,5 +125,30 @@ func TestSettingsOfNow(t *testing.T) {
 			must.Equal(t, path, g.value("x.y"), value)
 			clone.git("config", "--file", path, "--unset", "x.y")
 		}
+	}
+}
+
+// TestRescueOfAPipe has a session leave a pipe where git in its clone reads a file: a fire says so once, and goes on.
+func TestRescueOfAPipe(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"packed-refs", "HEAD", "index", "refs/heads/x"} {
+		t.Run(strings.ReplaceAll(name, "/", "-"), func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(resolved(t.TempDir()))
+			site, _, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
+			must.Do(t, err)
+			clone.at(site.Dir).add("c", "c\n")
+			pipe := filepath.Join(site.Dir, ".git", filepath.FromSlash(name))
+			must.Do(t, errors.Join(os.RemoveAll(pipe), unix.Mkfifo(pipe, 0o600)))
+			over := func(fleet.RunID) bool { return true }
+			if err := p.Rescue(t.Context(), over); !errors.Is(err, errHangs) {
+				t.Errorf("got %v", err)
+			}
+			must.Do(t, p.Rescue(t.Context(), over))
+			if left := must.Get(p.Leftovers(t.Context()))(t)[own]; !strings.Contains(left, site.Dir) {
+				t.Errorf("left: %q", left)
+			}
+		})
 	}
 }
