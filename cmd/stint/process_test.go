@@ -140,7 +140,7 @@ func processesWith(text string) (pids []int) {
 func scriptEnviron(ts *testscript.TestScript) (env []string) {
 	for _, name := range []string{
 		"PATH", "HOME", "LANG", "USER", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
-		"DBUS_SESSION_BUS_ADDRESS", "STINT_CONFIG", "STINT_HOLDER", "GOCOVERDIR", "PGSERVICEFILE",
+		"DBUS_SESSION_BUS_ADDRESS", "STINT_CONFIG", "STINT_HOLDER", "GOCOVERDIR", "PGSERVICEFILE", crashChance,
 	} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)

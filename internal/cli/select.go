@@ -37,7 +37,7 @@ category is a sum, in units of grade, that --explain shows:
   plateau  the cost of its recent load, if grades fall with load
   div      its debt: (sessions below its floor - sessions above its cap) / v
 
-Categories that cannot start are left out with the reason. One with an active task leads,
+Categories that cannot start are left out with the reason. A category with an active task leads,
 unless it is over its cap. The same store, clock and seed give the same ranking.`,
 		Example: `  stint select --explain
   stint select --json --seed 7 | stint fanout --selector - --dry-run`,

@@ -31,7 +31,7 @@ func (t tree) left() (bool, error) {
 	return len(living) > 0, err
 }
 
-// adopted are the agent, unless it has ended, and its orphans. Those that have ended are reaped.
+// adopted are the agent, unless it has ended, and its orphans. Processes that have ended are reaped.
 func (t tree) adopted() (living []int, err error) {
 	own, err := unix.Getsid(0)
 	if err != nil {

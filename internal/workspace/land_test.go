@@ -517,6 +517,25 @@ func TestLandingCutShort(t *testing.T) {
 	}
 }
 
+// TestPutBackSparesAPerson has somebody write into a task's file after a landing died that had set its state aside.
+func TestPutBackSparesAPerson(t *testing.T) {
+	t.Parallel()
+	for now, want := range map[string]string{"a\n": "state: done\na\n", "mine\n": "mine\n"} {
+		clone, _, l, c := workOf(t, func(tree gitter) { tree.add("a", "new\n") })
+		s := must.Get(c.Stack(t.Context(), l))(t)
+		clone.write("a", "state: done\na\n")
+		object := clone.git("hash-object", "-w", "a")
+		clone.write("a", now)
+		clone.write(".git/stint.lock", `{"run":"0own","pid":1,"doing":"land","git_dir":"`+clone.git("rev-parse", "--absolute-git-dir")+
+			`","top":"`+clone.git("rev-parse", "--show-toplevel")+`","branch":"refs/heads/main","from":"`+s.Base+`","land":"`+s.Commit+
+			`","aside":{"a":"`+object+`"}}`)
+		must.Do(t, c.Unstack(t.Context()))
+		if got := clone.read("a"); got != want {
+			t.Errorf("from %q: got %q, want %q", now, got, want)
+		}
+	}
+}
+
 // TestRemoteOf has the settings by which git push finds a remote, the strongest last.
 func TestRemoteOf(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ type landing struct {
 	files      map[string]version // all that is in it, by path; nil: it is to be made anew
 }
 
-// landing is the folder of this process. One of another is nobody's.
+// landing is the folder of this process. The folder of another process is nobody's.
 func (c Clone) landing() (k landing) {
 	if c.Found != nil {
 		known, _ := c.Found.Load(c.landingDir())

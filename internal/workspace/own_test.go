@@ -222,6 +222,7 @@ func TestClonesGoByTheOperator(t *testing.T) {
 	clone.git("config", "user.signingKey", "secret")
 	clone.git("config", "commit.gpgSign", "true")
 	clone.git("config", "credential.helper", "!leak")
+	clone.git("config", "http.https://localhost/.extraHeader", "Authorization: secret")
 	clone.git("config", "alias.st", "status")
 	clone.git("config", "remote.origin.url", "https://me:token@localhost/x.git")
 	clone.git("tag", "-a", "-m", "v1", "v1")
@@ -235,7 +236,7 @@ func TestClonesGoByTheOperator(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", key, got, want)
 		}
 	}
-	for _, key := range []string{"user.signingkey", "credential.helper"} {
+	for _, key := range []string{"user.signingkey", "credential.helper", "http.https://localhost/.extraheader"} {
 		if out, err := tree.try("config", key); err == nil {
 			t.Errorf("%s: got %q, want nothing", key, out)
 		}

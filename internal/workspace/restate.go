@@ -49,6 +49,8 @@ func (t *turn) restate(ctx context.Context, file, base, lands string, now []byte
 }
 
 // setAside gives files of tasks the text that the target has, for git to write what lands.
+//
+// If we die in it, some files lack their states. The note names the objects that have them, and the next turn puts them back.
 func (t *turn) setAside(ctx context.Context, n note) error {
 	for file := range n.Aside {
 		if _, err := t.run(ctx, "restore", "--quiet", "--source="+n.From, "--worktree", "--", literal([]string{file})[0]); err != nil {
