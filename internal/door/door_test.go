@@ -201,7 +201,7 @@ func TestServeStale(t *testing.T) {
 func TestAnotherUser(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root")
+		t.Skip("only root can have a thread of another user")
 	}
 	asked := false
 	path, _ := serve(t, t.TempDir(), func(ctx context.Context, q door.Request) (door.Answer, error) {

@@ -109,14 +109,14 @@ func (k *landing) keep(dir, commit string) error {
 	})
 }
 
-// itself is the version of a file, or of a link; of a folder only its inode counts.
+// itself is the version of a file, or of a link; of a folder it is the inode and the mode.
 func itself(path string) version {
 	var stat unix.Stat_t
 	_ = unix.Lstat(path, &stat) // zero: it is gone
 	if stat.Mode&unix.S_IFMT == unix.S_IFDIR {
-		return version{inode: stat.Ino}
+		return version{inode: stat.Ino, mode: stat.Mode}
 	}
-	return version{stat.Ino, stat.Ctim}
+	return version{inode: stat.Ino, changed: stat.Ctim}
 }
 
 // eachIn calls a function for all that is in a folder, without git's part. What a call has removed is not entered.
@@ -136,12 +136,13 @@ func eachIn(dir string, do func(path string, folder bool) error) error {
 func (k *landing) sweep(dir string) (same bool, err error) {
 	gone := maps.Clone(k.files)
 	err = eachIn(dir, func(path string, folder bool) error {
-		if itself(path) != k.files[path] {
+		was, now := k.files[path], itself(path)
+		if now.inode != was.inode || now.changed != was.changed {
 			return removeAll(path)
 		}
 		if delete(gone, path); folder {
 			_ = unix.Lremovexattr(path, "system.posix_acl_default") // which would be that of new files
-			return os.Chmod(path, 0o755)                            //nolint:gosec // as git makes them
+			return os.Chmod(path, os.FileMode(was.mode)&fs.ModePerm)
 		}
 		return nil
 	})

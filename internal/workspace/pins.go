@@ -106,12 +106,13 @@ func (g git) value(key string) (value string) {
 type version struct {
 	inode   uint64
 	changed unix.Timespec
+	mode    uint32 // of a folder
 }
 
 func versionOf(path string) version {
 	var stat unix.Stat_t
 	_ = unix.Stat(path, &stat) // zero: it is not there
-	return version{stat.Ino, stat.Ctim}
+	return version{inode: stat.Ino, changed: stat.Ctim}
 }
 
 // repositorys reports whether the setting stands in a file of the repository, or in one that such
