@@ -136,9 +136,7 @@ func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []strin
 
 // missingFolders is [app.missingPlaces] in a repository that is there.
 func (a *app) missingFolders(ctx context.Context, c *config.Config) (list []string) {
-	given := func(category config.Category) bool { return !category.SelfDirected } // with a task
-	needed := len(c.Tasks.Sources) == 0 && slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), given)
-	if needed && gone(c.Tasks.Dir) {
+	if len(c.Tasks.Sources) == 0 && c.WantsTasks() && gone(c.Tasks.Dir) {
 		list = append(list, fmt.Sprintf("tasks.dir: %s is missing, so no session has a task: mkdir -p %s", c.Tasks.Dir, fleet.ShellWord(c.Tasks.Dir)))
 	}
 	if c.Review.Target != "" {

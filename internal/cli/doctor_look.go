@@ -246,7 +246,7 @@ func (a *app) lookAtHosts(ctx context.Context, c *config.Config, db store.Store,
 
 func (s *inspection) lookAtTasks(ctx context.Context, c *config.Config, tasks task.Sources) {
 	list, problems, err := tasks.List(ctx)
-	if err != nil {
+	if err != nil && (c.WantsTasks() || !errors.Is(err, fleet.ErrNotFound)) {
 		s.Tasks = doctor.Tasks{Unseen: err.Error(), Hint: fleet.Hint(err)}
 		return
 	}
@@ -299,6 +299,9 @@ func (a *app) workspaceFacts(ctx context.Context, c *config.Config) doctor.Works
 	w.Git, w.Midway, w.Changed, w.Untracked, w.Lock = state.Repository, state.Midway, state.Changed, state.Untracked, state.Lock
 	if w.Lock != "" {
 		w.LockAge = a.Now().Sub(state.LockedAt)
+	}
+	if err := clone.Ready(ctx); err != nil && w.Git && len(w.Needed) > 0 {
+		w.Unready, w.Remedy = err.Error(), fleet.Hint(err)
 	}
 	at, err := clone.Tracking(ctx)
 	if w.Left, w.Pull = at.Text, at.Fix; err != nil {

@@ -270,6 +270,11 @@ func (c *Config) Room(name fleet.Category) fleet.Room {
 	return fleet.Room{Takes: category.OwnClone && category.Review, Limit: c.Review.Limit, Away: 2 * c.Review.Limit}
 }
 
+// WantsTasks reports whether any category works on tasks only.
+func (c *Config) WantsTasks() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(c.Categories)), func(category Category) bool { return !category.SelfDirected })
+}
+
 // CategoryNames are the names of the categories, sorted.
 func (c *Config) CategoryNames() []fleet.Category {
 	return slices.Sorted(maps.Keys(c.Categories))

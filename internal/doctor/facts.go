@@ -205,6 +205,8 @@ type Workspace struct {
 	Missing   bool
 	Needed    []fleet.Category // that cannot do without a repository
 	Git       bool
+	Unready   string // why no clone of it can be made
+	Remedy    string // the command for that
 	Midway    string // rebase, merge, …, begun and not ended
 	Changed   int    // tracked files with changes that are not committed
 	Untracked int

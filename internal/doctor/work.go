@@ -158,6 +158,8 @@ func examineWorkspace(f Facts) []Finding {
 		if len(w.Needed) > 0 {
 			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "clone" or sync = true: `+listed(w.Needed)
 		}
+	case w.Unready != "":
+		bad.What, bad.Fix, bad.Why = w.Unready, w.Remedy, `these categories cannot run, as they say workspace = "clone" or sync = true: `+listed(w.Needed)
 	case w.Lock != "" && w.LockAge > left:
 		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
 		bad.Why = "every command of git that changes anything fails while it is there"

@@ -269,6 +269,7 @@ func TestOneRuleIsWhole(t *testing.T) {
 		fleet.HinderedByWorkers:  "a fire alone has a limit of its own: TestDecide",
 		fleet.HinderedByRival:    "found by the record, after the decision: TestFiresAtOnce of the store",
 		fleet.HinderedByTrust:    "the same fact as an agent's, from survey.Unfit: script config_trust",
+		fleet.HinderedByClone:    "the same fact as an agent's, from survey.Unfit: script clone_unready",
 		fleet.HinderedByOverlap:  "of a task, as the next ones; a category without another has no workable task: TestAllTaskObstacles",
 		fleet.HinderedByWaiting:  "of a task",
 		fleet.HinderedByDate:     "of a task",

@@ -17,6 +17,7 @@ const (
 	HinderedByReview  Hindrance = "review"           // too many of its results wait for review
 	HinderedByTrust   Hindrance = "untrusted"        // a program or the prompt is not as a person confirmed it
 	HinderedByAgent   Hindrance = "agent"            // no agent of it can work
+	HinderedByClone   Hindrance = "clone"            // no clone of the workspace can be made
 	HinderedBySeats   Hindrance = "agent-busy"       // other sessions have the slots of its agents
 	HinderedByBudget  Hindrance = "budget"           // a budget is used up
 	HinderedByLane    Hindrance = "lane-busy"        // sessions of it run
@@ -43,9 +44,9 @@ const (
 	HinderedByFailures Hindrance = "waits-for-person" // sessions failed at it, or left it as it was
 )
 
-// Gate reports whether it is a gate: for want of an agent, a budget or a person's look.
+// Gate reports whether it is a gate: for want of an agent, a clone, a budget or a person's look.
 func (h Hindrance) Gate() bool {
-	return slices.Contains([]Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedBySeats, HinderedByBudget}, h)
+	return slices.Contains([]Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedByClone, HinderedBySeats, HinderedByBudget}, h)
 }
 
 // Elsewhere reports whether it keeps a category from every fire of this host and pool.

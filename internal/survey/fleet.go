@@ -81,6 +81,7 @@ type Fleet struct {
 	Work     Work          // nil: nobody looks for branches of runs
 	Gates    Gates         // nil: none
 	Machine  func() string // why it should start nothing; nil: nobody looks
+	Ready    func() error  // why no session can have a clone of its own; nil: nobody looks
 	Timers   Timers        // nil: no service manager
 	Log      *slog.Logger
 	Now      func() time.Time
@@ -108,7 +109,7 @@ func (f *Fleet) Desk() claim.Desk {
 func (f *Fleet) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	tasks, problems, err := f.Tasks.List(ctx)
 	if errors.Is(err, fleet.ErrNotFound) {
-		if f.wantsTasks() {
+		if f.Config.WantsTasks() {
 			f.Log.WarnContext(ctx, "no tasks", slog.Any("err", err))
 		}
 		return nil, nil, nil
@@ -167,16 +168,6 @@ func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
 		return s.Category == c
 	}
 	return c == f.Config.Tasks.DefaultCategory || slices.Contains(slices.Collect(maps.Values(f.Config.Tasks.Tags)), c)
-}
-
-// wantsTasks reports whether any category works on tasks only.
-func (f *Fleet) wantsTasks() bool {
-	for _, c := range f.Config.Categories {
-		if !c.SelfDirected {
-			return true
-		}
-	}
-	return false
 }
 
 // Passed is the part of an agent's environment that is the operator's.

@@ -38,12 +38,17 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 }
 
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
-// it right: a program or the prompt is not as it was confirmed, or no agent has its programs and
-// its secrets. A session asks once more when it begins.
+// it right: a program or the prompt is not as it was confirmed, no clone of the workspace can be made, or no agent has its
+// programs and its secrets. A session asks once more when it begins.
 func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
 	for _, argv := range f.Config.Categories[c].Commands() {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
 			return selector.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
+		}
+	}
+	if f.Config.Categories[c].OwnClone && f.Ready != nil {
+		if err := f.Ready(); err != nil {
+			return selector.Obstacle{Kind: fleet.HinderedByClone, Reason: fmt.Sprintf("no clone can be made: %v", err)}
 		}
 	}
 	var faults []string

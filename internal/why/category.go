@@ -297,6 +297,7 @@ func brief(c fleet.Choice) string {
 		fleet.HinderedByOverlap: selector.ReasonAllOverlap,
 		fleet.HinderedByPause:   "paused",
 		fleet.HinderedByAgent:   "no agent of it could work",
+		fleet.HinderedByClone:   "no clone could be made",
 		fleet.HinderedBySeats:   "the slots of its agents were in use",
 		fleet.HinderedByBudget:  "a budget was used up",
 		fleet.HinderedByMachine: "the machine was short",

@@ -355,7 +355,7 @@ func TestWork(t *testing.T) {
 	w.Revisions = nil
 	must.Equal(t, "work", w, fleet.Work{
 		Commits: 2, Branch: site.Branch, Known: true, Standing: 2, Files: 2, Tests: 1, Insertions: 2,
-		Left: []string{"uncommitted changes are at " + wipRef(site.Dir)},
+		Left: []string{uncommitted},
 	})
 	again := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
 	if again.Commits != 2 {

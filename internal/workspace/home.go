@@ -264,6 +264,11 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string, gits
 			return m, err
 		}
 	}
+	if !gits {
+		if err := s.bringLarge(dir); err != nil {
+			return m, err
+		}
+	}
 	quarantine, err := os.MkdirTemp(s.objects, "tmp_objdir-incoming-")
 	if err != nil {
 		return m, err

@@ -21,6 +21,9 @@ type kind struct {
 	look string
 	dir  string // of the workspace; empty: w
 	none bool   // the session's work is not landed
+
+	after string // what a person does then, in the workspace
+	ends  string // and sees
 }
 
 // seed makes a repository with two commits and folders.
@@ -109,6 +112,20 @@ echo word >secret; git add .; git commit -qm rot`,
 			see: "cat secret", in: "word",
 			work: "echo more >secret2; git add .; git commit -qm work; git show HEAD:secret2 >.git/log; grep -qx zber .git/log", none: true,
 		},
+		"git-crypt": {
+			make: `seed w; cd w; git-crypt init >.git/log; echo 'secret* filter=git-crypt diff=git-crypt' >.gitattributes; echo word >secret; git add .; git commit -qm crypt`,
+			see:  "cat secret", in: "word",
+			work: "echo more >secret2; git add .; git commit -qm work; git show HEAD:secret2 | head -c 9 | grep -qa GITCRYPT", none: true,
+		},
+		"LFS": { // large files of sessions come home with the commits that name them
+			make: `seed w; cd w; git lfs install --local >.git/log; git lfs track '*.bin' >.git/log; head -c 5000 /dev/zero >big.bin; git add .; git commit -qm lfs`,
+			see:  "wc -c <big.bin; git lfs ls-files -s", in: "5000 7ca5bd879f * big.bin (5.0 KB)",
+			work: "head -c 70000 /dev/zero >new.bin; git add .; git commit -qm work; git show HEAD:new.bin | grep -q '^size 70000'", none: true,
+			after: "git merge -q --ff-only stint/bob/" + string(own) + "; wc -c <new.bin; git lfs fsck", ends: "70000 Git LFS fsck OK",
+		},
+		"reftable": { // where git knows them
+			make: "seed w --ref-format=reftable 2>/dev/null || seed w", land: "one two work", look: subjects,
+		},
 		"core.worktree": {
 			make: `seed w; mv w/.git g.git; git --git-dir=g.git config core.worktree $PWD/w; echo "gitdir: $PWD/g.git" >w/.git`, land: "one two work", look: subjects,
 		},
@@ -170,6 +187,9 @@ func TestKinds(t *testing.T) {
 			if k.none {
 				if err == nil || moved || fleet.Hint(err) == "" {
 					t.Errorf("landed: %v, %v, want a refusal with a hint", moved, err)
+				}
+				if k.after != "" {
+					must.Equal(t, "afterwards", shell(t, ws.dir, k.after), k.ends)
 				}
 				return
 			}

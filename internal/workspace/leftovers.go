@@ -25,10 +25,12 @@ func wipRef(dir string) string { return wip + filepath.Base(dir) }
 // tookMark is in a clone that began with what an earlier run left: what of it is not there any more need not be kept.
 func tookMark(dir string) string { return filepath.Join(dir, ".git", "stint-took") }
 
+const uncommitted = "uncommitted changes"
+
 // left says what a session left beside the commits of its branch, and where its commits were, if that was elsewhere.
 func (l look) left(dir, branch string) (list []string) {
 	if l.changed {
-		list = append(list, "uncommitted changes are at "+wipRef(dir))
+		list = append(list, uncommitted) // which are nowhere else yet
 	}
 	if l.stashed {
 		list = append(list, "a stash is in "+dir)
@@ -142,7 +144,7 @@ func (c Clone) Leftovers(ctx context.Context) (map[fleet.RunID]string, error) {
 	left := map[fleet.RunID]string{}
 	for name := range strings.Lines(text) {
 		if run, err := fleet.ParseRunID(filepath.Base(strings.TrimSpace(name))); err == nil {
-			left[run] = look{changed: true}.left(string(run), "")[0]
+			left[run] = uncommitted + " are at " + wipRef(string(run))
 		}
 	}
 	marks, _ := filepath.Glob(plain.GlobIn(c.Root, "*"+keptMark("")))

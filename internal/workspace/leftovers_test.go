@@ -15,7 +15,7 @@ import (
 // later, while it is there.
 func TestLeft(t *testing.T) {
 	t.Parallel()
-	const uncommitted = "uncommitted changes are at refs/stint/wip/0own"
+	const later = uncommitted + " are at refs/stint/wip/0own"
 	for name, test := range map[string]struct {
 		do    func(w gitter)
 		want  string // DIR is its folder
@@ -24,7 +24,7 @@ func TestLeft(t *testing.T) {
 		"nothing":  {do: func(_ gitter) {}},
 		"a commit": {do: func(w gitter) { w.add("d", "d") }},
 		"uncommitted": {
-			do: func(w gitter) { w.add("d", "d"); w.write("e", "e") }, want: uncommitted, later: uncommitted,
+			do: func(w gitter) { w.add("d", "d"); w.write("e", "e") }, want: uncommitted, later: later,
 		},
 		"another branch": {
 			do: func(w gitter) { w.git("switch", "-q", "-c", "side"); w.add("d", "d") }, want: "its commits were on side",
@@ -92,6 +92,21 @@ func TestLeftOnAnUnbornBranch(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLeftIsOfItsOwnFolder has a session name another folder as the work tree of its clone.
+func TestLeftIsOfItsOwnFolder(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := clone.places(t.TempDir())
+	w := mustOpen(t, p.Clone, own, p.Root)
+	tree, elsewhere := clone.at(w.Dir), t.TempDir()
+	must.Do(t, os.WriteFile(filepath.Join(elsewhere, "another's"), nil, 0o600))
+	tree.write("begun", "begun")
+	tree.git("config", "core.worktree", elsewhere)
+	must.Get(p.Work(t.Context(), w.Dir, fleet.RunFiles{}))(t)
+	must.Get(p.Close(t.Context(), w))(t)
+	must.Equal(t, "left", clone.git("diff", "--name-status", "HEAD", wipRef(w.Dir)), "A\tbegun")
 }
 
 // TestLeftOfAKilledGit has a git die that wrote what was left, with its lock held. The next try does it.

@@ -41,6 +41,7 @@ type source struct {
 	layout
 	objects  string   // the folder of the workspace's objects
 	borrowed []string // these, and those that they borrow themselves
+	read     []string // all of which git in a clone reads
 	format   string   // of the ids: sha1 or sha256
 }
 
@@ -54,8 +55,16 @@ func (c Clone) source(ctx context.Context) (s source, err error) {
 			s.format = set.value
 		}
 	}
-	s.borrowed, err = lenders(s.objects, 0)
-	return s, err
+	if s.borrowed, err = lenders(s.objects, 0); err != nil {
+		return s, err
+	}
+	s.read = s.borrowed
+	for _, folder := range s.borrowed {
+		if large := largeOf(filepath.Dir(folder)); exists(large) { // where git-lfs looks for what it has of another clone
+			s.read = append(slices.Clip(s.read), large)
+		}
+	}
+	return s, nil
 }
 
 // lenders are a folder of objects and those that it borrows, as git follows them: five deep.
@@ -139,6 +148,11 @@ func (c Clone) furnish(
 	}
 	if later, err = s.configure(own, files); err != nil {
 		return nil, later, err
+	}
+	if keys := filepath.Join(s.common, gitCrypt); exists(keys) {
+		if err := os.CopyFS(filepath.Join(own, gitCrypt), os.DirFS(keys)); err != nil {
+			return nil, later, err
+		}
 	}
 	for name, text := range files {
 		path := filepath.Join(own, name)
@@ -417,7 +431,7 @@ type inner struct {
 	env   []string // what it gets, beside what all of them get
 }
 
-func (c Clone) within(s source, dir string) inner { return inner{clone: c, dir: dir, read: s.borrowed} }
+func (c Clone) within(s source, dir string) inner { return inner{clone: c, dir: dir, read: s.read} }
 
 // asStint is the environment in which a commit is stint's own.
 func asStint() []string {
@@ -446,7 +460,7 @@ func (i inner) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 		}
 	}
 	cmd.Env = append(cmd.Env, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+filepath.Join(own, operatorConfig), "GIT_TERMINAL_PROMPT=0",
-		"TMPDIR="+own)
+		"TMPDIR="+own, "GIT_DIR="+own, "GIT_WORK_TREE="+i.dir) // whatever work tree its settings name
 	cmd.Env = append(cmd.Env, i.env...)
 	return cmd, nil
 }

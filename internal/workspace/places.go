@@ -129,7 +129,7 @@ func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, bo
 	p.dropPlanted(ctx, l.common)
 	if p.owns(dir) || dir == p.landingDir() {
 		s, err := p.source(ctx)
-		return own, own, s.borrowed, err
+		return own, own, s.read, err
 	}
 	return l.gitDir, l.common, nil, nil
 }

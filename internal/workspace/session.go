@@ -172,7 +172,7 @@ func (s State) Reason() string {
 	case s.Unmerged > 1:
 		return strconv.Itoa(s.Unmerged) + " unmerged commits"
 	case s.Dirty:
-		return "uncommitted changes"
+		return uncommitted
 	}
 	return ""
 }
