@@ -164,7 +164,7 @@ func (s source) start(ctx context.Context, dir string) (string, error) {
 }
 
 // bringHome brings the commits of a session into the workspace's repository, on the branch of its run, and returns what
-// the session left. A branch that is not where the session began is somebody's: the commits do not come then.
+// the session left. A branch that has come to other commits since is somebody's: it stays as it is.
 //
 // If we die in it, there is a folder ".home-…" beside the clone, or one "tmp_objdir-incoming-…" among the objects, both of which
 // [Clone.Prune] and git remove; the branch is where it was, and the next try works.
@@ -173,7 +173,8 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 	if err != nil {
 		return l, err
 	}
-	start := c.seen(dir).start
+	known := c.seen(dir)
+	start := known.start
 	if start == "" {
 		if start, err = s.start(ctx, dir); err != nil {
 			return l, err
@@ -198,6 +199,11 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 	}
 	if l.made, err = c.bring(ctx, s, dir, l.tip, start, false, others...); err != nil {
 		return l, err
+	}
+	if there && at.id != start && at.id != known.tip { // it may still be what this clone has brought home before
+		if _, onward, err := s.asks(ctx, "merge-base", "--is-ancestor", at.id, l.tip); err != nil || !onward {
+			return l, errors.Join(err, fleet.WithHint(fmt.Errorf("branch %s has work of somebody else", branch), "git branch -m "+branch+" NAME"))
+		}
 	}
 	return l, c.setRef(ctx, "bring work home", heads+branch, l.tip, at.id)
 }

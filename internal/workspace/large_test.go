@@ -83,8 +83,10 @@ func TestBringLarge(t *testing.T) {
 	must.Do(t, s.bringLarge(dir))
 	must.Equal(t, "home", len(must.Get(filepath.Glob(filepath.Join(largeOf(s.common), "*", "*", "*")))(t)), 1)
 
-	// A clone reads the files of the workspace, and of what that borrows.
-	if read := must.Get(c.source(t.Context()))(t).read; len(read) != 2 || read[1] != largeOf(s.common) {
-		t.Errorf("a clone reads %v", read)
-	}
+	// A clone reads the objects and the files of the workspace, and of what that borrows.
+	top := t.TempDir()
+	shell(t, top, "git clone -q --shared "+fleet.ShellWord(clone.dir)+" b; git clone -q --shared b w")
+	read := must.Get(cloneAt(filepath.Join(top, "w")).source(t.Context()))(t).read
+	top = resolved(top)
+	must.Equal(t, "read", read, []string{filepath.Join(top, "w/.git/objects"), filepath.Join(top, "b/.git/objects"), s.objects, largeOf(s.common)})
 }
