@@ -147,6 +147,7 @@ func examineWorkspace(f Facts) []Finding {
 	w := f.Workspace
 	bad := Finding{Check: check, State: Problem, Why: "no session can work there"}
 	status := "git -C " + fleet.ShellWord(w.Path) + " status"
+	needing := `these categories cannot run, as they say workspace = "clone" or sync = true: ` + listed(w.Needed)
 	switch {
 	case w.Missing:
 		bad.What, bad.Fix = w.Path+" is not there", `correct "workspace" in stint.toml`
@@ -154,12 +155,11 @@ func examineWorkspace(f Facts) []Finding {
 		return []Finding{unknown(check, w.Unseen)}
 	case !w.Git:
 		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+fleet.ShellWord(w.Path)
-		bad.State, bad.Why = Warning, "a session's work is known only from its result file"
-		if len(w.Needed) > 0 {
-			bad.State, bad.Why = Problem, `these categories cannot run, as they say workspace = "clone" or sync = true: `+listed(w.Needed)
+		if bad.Why = needing; len(w.Needed) == 0 {
+			bad.State, bad.Why = Warning, "a session's work is known only from its result file"
 		}
 	case w.Unready != "":
-		bad.What, bad.Fix, bad.Why = w.Unready, w.Remedy, `these categories cannot run, as they say workspace = "clone" or sync = true: `+listed(w.Needed)
+		bad.What, bad.Fix, bad.Why = w.Unready, w.Remedy, needing
 	case w.Lock != "" && w.LockAge > left:
 		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
 		bad.Why = "every command of git that changes anything fails while it is there"

@@ -46,7 +46,8 @@ const (
 
 // Gate reports whether it is a gate: for want of an agent, a clone, a budget or a person's look.
 func (h Hindrance) Gate() bool {
-	return slices.Contains([]Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedByClone, HinderedBySeats, HinderedByBudget}, h)
+	gates := []Hindrance{HinderedByReview, HinderedByTrust, HinderedByAgent, HinderedByClone, HinderedBySeats, HinderedByBudget}
+	return slices.Contains(gates, h)
 }
 
 // Elsewhere reports whether it keeps a category from every fire of this host and pool.
