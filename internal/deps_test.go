@@ -146,10 +146,17 @@ func rules() map[string]rule {
 		// explainer, and write nothing.
 		"internal/wire": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/replay", "internal/report", "internal/review", "internal/selector",
-				"internal/store", "internal/survey", "internal/why",
+				"internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/review", "internal/store", "internal/view", "internal/why",
 			},
 			not: world,
+		},
+		// A declaration builds addresses of pages by net/url.
+		"internal/view": {
+			house: []string{
+				"internal/bandit", "internal/fleet", "internal/inspect", "internal/markup", "internal/plot", "internal/replay", "internal/report", "internal/review",
+				"internal/screen", "internal/selector", "internal/survey", "internal/why",
+			},
+			not: []string{"context", "database/sql", "log", "net/http", "os", "os/exec", "syscall"},
 		},
 		"internal/screen": {
 			house:   []string{"internal/bandit", "internal/doctor", "internal/fleet", "internal/inspect", "internal/report", "internal/review", "internal/survey", "internal/why"},
@@ -159,13 +166,13 @@ func rules() map[string]rule {
 		"internal/web": {
 			house: []string{
 				"internal/fleet", "internal/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/report",
-				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/wire",
+				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/view", "internal/wire",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
 		"internal/metrics": {house: []string{"internal/fleet", "internal/inspect"}, not: world},
 		"internal/top": {
-			house:   []string{"internal/fleet", "internal/inspect", "internal/review", "internal/screen"},
+			house:   []string{"internal/fleet", "internal/inspect", "internal/review", "internal/screen", "internal/view"},
 			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net", "os/exec"},
 		},
@@ -175,7 +182,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect",
 				"internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
-				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/view", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

@@ -14,7 +14,7 @@ import (
 	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newAudit(a *app) *cobra.Command {
@@ -88,16 +88,15 @@ func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since time.Tim
 }
 
 func (a *app) printAudit(r report.Audit) {
-	o := wire.NewAudit(r)
-	if a.asObject(o) {
+	if a.asObject(view.Audit().JSON(r)) {
 		return
 	}
 	fmt.Fprintf(a.Stdout, "peak_concurrency=%d\ntotal_acquisitions=%d\nsame_lock_violations=%d\noverruns=%d\n",
-		o.PeakConcurrency, o.TotalAcquisitions, o.SameLockViolations, len(o.Overruns))
+		r.PeakConcurrency, r.TotalAcquisitions, len(r.Violations), len(r.Overruns))
 	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nbusy=%d\nidle=%d\nsafety_net=%d\nfallbacks=%d\n",
-		o.Denials, o.Pivots, o.Runs, o.NoopRate, o.Busy, o.Idle, o.SafetyNet, o.Fallbacks)
-	for _, v := range o.Violations {
-		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.Runs[0], v.Runs[1], v.At)
+		r.Denials, r.Pivots, r.All.Ended, r.All.NoopRate(), r.All.Outcomes[fleet.Busy], r.All.Outcomes[fleet.Idle], r.SafetyNet, r.Fallbacks)
+	for _, v := range r.Violations {
+		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.First, v.Second, plain.Stamp(v.At))
 	}
 	for _, v := range r.Overruns {
 		fmt.Fprintf(a.Stdout, "overrun: run %s worked %s longer than its lease, until %s; others had its lane or its task for %s of that\n",
@@ -118,10 +117,10 @@ func (a *app) printAudit(r report.Audit) {
 		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))
 	}
 	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
-	for _, c := range o.Categories {
+	for _, c := range r.Categories {
 		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
 	}
-	if len(o.Categories) < 2 { // which is not ranked
+	if len(r.Categories) < 2 { // which is not ranked
 		rows = plain.Each(rows, func(row []string) []string { return row[:3] })
 	}
 	a.table(rows)

@@ -13,9 +13,8 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/screen"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newBudget(a *app) *cobra.Command {
@@ -30,7 +29,7 @@ in full is listed: "stint help agents".`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
 				b, err := e.Budget(cmd.Context())
-				if err == nil && !a.asObject(wire.NewBudget(b)) {
+				if err == nil && !a.asObject(view.Budget().JSON(b)) {
 					a.printBudget(b)
 				}
 				return err
@@ -60,16 +59,7 @@ accounts: its agent's, its category's and the fleet's. The reset is recorded wit
 }
 
 func (a *app) printBudget(b inspect.Budget) {
-	rows := [][]string{{"TODAY", "RUNS", "TOKENS", "USD", "RESERVED", "RESERVED-USD"}}
-	for _, s := range b.Accounts {
-		rows = append(rows, []string{
-			string(s.Scope), ofMost(fmt.Sprint(s.Runs), fmt.Sprint(s.Most.Runs), s.Most.Runs > 0),
-			ofMost(plain.Count(s.Tokens), plain.Count(s.Most.Tokens), s.Most.Tokens > 0),
-			ofMost(screen.USD(s.USD, s.Guessed > 0), screen.USD(s.Most.USD, false), s.Most.USD > 0),
-			plain.Count(s.ReservedTokens), screen.USD(s.ReservedUSD, false),
-		})
-	}
-	a.table(rows)
+	a.print(view.Account().Table(b.Accounts, a.Now(), a.style()))
 	for _, n := range b.Next {
 		why := fmt.Sprintf("the mean of its last %d bills", n.Bills)
 		switch n.Bills {
@@ -86,14 +76,6 @@ func (a *app) printBudget(b inspect.Budget) {
 	for _, r := range b.Resets {
 		fmt.Fprintln(a.Stdout, plain.Text("Reset "+stamp(r.At)+": "+resetText(r)))
 	}
-}
-
-// ofMost is a figure of what it may be at most.
-func ofMost(value, most string, bound bool) string {
-	if bound {
-		return value + " of " + most
-	}
-	return value
 }
 
 func billText(b fleet.Bill) string {
@@ -130,7 +112,7 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 			return err
 		}
 		r := fleet.Reset{At: a.Now(), Spent: before, Reason: reason}
-		a.sayLine(wire.NewBudgetReset(r, dryRun), dry(dryRun)+resetText(r))
+		a.sayLine(view.Reset(dryRun).JSON(r), dry(dryRun)+resetText(r))
 		return nil
 	})
 }

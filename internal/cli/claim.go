@@ -16,7 +16,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // defaultTTL is how long a claim taken by hand lasts.
@@ -254,12 +254,10 @@ func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error 
 
 func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
 	if grant != fleet.Denied {
-		a.printClaim(wire.ClaimStatus(grant), map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant], c, dryRun)
+		a.printClaim(view.ClaimStatus(grant), map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant], c, dryRun)
 		return nil
 	}
-	object := wire.NewClaim(wire.ClaimDenied, c)
-	object.DryRun = dryRun
-	if !a.asObject(object) {
+	if !a.asObject(view.Claim().JSON(view.ClaimState{Claim: c, Status: view.ClaimDenied, DryRun: dryRun})) {
 		fmt.Fprintln(a.Stderr, plain.Text(c.Denial()))
 	}
 	if !named {
@@ -277,11 +275,10 @@ func dry(dryRun bool) string {
 }
 
 // printClaim says what was done with a claim.
-func (a *app) printClaim(status wire.ClaimStatus, verb string, c fleet.Claim, dryRun bool) {
-	object := wire.NewClaim(status, c)
-	object.DryRun = dryRun
+func (a *app) printClaim(status view.ClaimStatus, verb string, c fleet.Claim, dryRun bool) {
+	object := view.Claim().JSON(view.ClaimState{Claim: c, Status: status, DryRun: dryRun})
 	end := "until " + stamp(c.ExpiresAt)
-	if status == wire.ClaimReleased {
+	if status == view.ClaimReleased {
 		end = fmt.Sprintf("(%s)", c.Ending)
 	}
 	a.sayLine(object, fmt.Sprintf("%s%s %s epoch %d %s", dry(dryRun), verb, c.Key, c.Epoch, end))
@@ -301,9 +298,9 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 		if !known {
 			keys = []fleet.Key{key}
 		}
-		var list []wire.Claim
+		var list []view.ClaimState
 		var lines []string
-		status, free := wire.ClaimHeld, 0
+		status, free := view.ClaimHeld, 0
 		for _, k := range keys {
 			c, at := fleet.Claim{}, a.Now()
 			if s != nil {
@@ -312,20 +309,19 @@ func (a *app) claimCheck(ctx context.Context, task string) error {
 				}
 			}
 			known = known || c.Epoch > 0
-			lane, line := wire.ClaimHeld, fmt.Sprintf("held %s by %s epoch %d until %s", k, c.Holder, c.Epoch, stamp(c.ExpiresAt))
+			lane, line := view.ClaimHeld, fmt.Sprintf("held %s by %s epoch %d until %s", k, c.Holder, c.Epoch, stamp(c.ExpiresAt))
 			if c.Free(at, a.desk(cfg, s).Holder(ctx, c)) {
-				status, free, lane, line = wire.ClaimFree, free+1, wire.ClaimFree, fmt.Sprintf("free %s", k)
+				status, free, lane, line = view.ClaimFree, free+1, view.ClaimFree, fmt.Sprintf("free %s", k)
 				c = fleet.Claim{Key: k, Epoch: c.Epoch}
 			}
-			list, lines = append(list, wire.NewClaim(lane, c)), append(lines, line)
+			list, lines = append(list, view.ClaimState{Claim: c, Status: lane}), append(lines, line)
 		}
 		object := list[0]
 		if whole {
-			object = wire.NewClaim(status, fleet.Claim{Key: key})
-			object.Lanes = list
+			object = view.ClaimState{Claim: fleet.Claim{Key: key}, Status: status, Lanes: list}
 			lines = slices.Insert(lines, 0, fmt.Sprintf("%s %s: %d of %s free", status, key, free, plain.Plural(len(keys), "lane")))
 		}
-		if !a.asObject(object) {
+		if !a.asObject(view.Claim().JSON(object)) {
 			a.print(plain.Each(lines, plain.Text))
 		}
 		note := excludesNobody(cfg, key, string(status))
@@ -362,7 +358,7 @@ func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error
 	answer, err := a.ask(ctx, door.Request{
 		Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: o.ttl, DryRun: o.dryRun,
 	})
-	return a.printHeld(h, wire.ClaimRenewed, answer.Claim, o.dryRun, err)
+	return a.printHeld(h, view.ClaimRenewed, answer.Claim, o.dryRun, err)
 }
 
 func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) error {
@@ -385,12 +381,12 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 		a.printInUse(used)
 		return reported{err}
 	}
-	return a.printHeld(h, wire.ClaimReleased, answer.Claim, o.dryRun, err)
+	return a.printHeld(h, view.ClaimReleased, answer.Claim, o.dryRun, err)
 }
 
 // printInUse says that a session has the claim that was to be given back, and what may be done.
 func (a *app) printInUse(e claim.InUseError) {
-	if a.asObject(wire.NewClaim(wire.ClaimDenied, e.Claim)) {
+	if a.asObject(view.Claim().JSON(view.ClaimState{Claim: e.Claim, Status: view.ClaimDenied})) {
 		return
 	}
 	fmt.Fprintln(a.Stderr, plain.Text(e.Claim.Denial()))
@@ -403,7 +399,7 @@ func (a *app) printInUse(e claim.InUseError) {
 }
 
 // printHeld prints the result of a write that only the claim's holder may make.
-func (a *app) printHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
+func (a *app) printHeld(h store.Hold, status view.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return a.printLost(h, err)
@@ -417,7 +413,7 @@ func (a *app) printHeld(h store.Hold, status wire.ClaimStatus, c fleet.Claim, dr
 // printLost reports that a claim is not, or no longer, what the caller thinks.
 func (a *app) printLost(h store.Hold, err error) error {
 	if a.json {
-		printJSON(a.Stdout, wire.NewClaim(wire.ClaimLost, fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}))
+		printJSON(a.Stdout, view.Claim().JSON(view.ClaimState{Claim: fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}, Status: view.ClaimLost}))
 	}
 	return err
 }
@@ -435,7 +431,7 @@ func (a *app) claimVerifyOwn(ctx context.Context) error {
 	text := a.Getenv("STINT_RUN_ID")
 	if text == "" {
 		if a.json {
-			printJSON(a.Stdout, wire.NewClaim(wire.ClaimFree, fleet.Claim{}))
+			printJSON(a.Stdout, view.Claim().JSON(view.ClaimState{Status: view.ClaimFree}))
 		}
 		return nil
 	}
@@ -451,7 +447,7 @@ func (a *app) claimVerifyOwn(ctx context.Context) error {
 func (a *app) verify(ctx context.Context, q door.Request) error {
 	q.Verb = door.ClaimVerify
 	answer, err := a.ask(ctx, q)
-	return a.printHeld(store.Hold{Key: answer.Claim.Key, Epoch: answer.Claim.Epoch}, wire.ClaimHeld, answer.Claim, false, err)
+	return a.printHeld(store.Hold{Key: answer.Claim.Key, Epoch: answer.Claim.Epoch}, view.ClaimHeld, answer.Claim, false, err)
 }
 
 func addDryRun(cmd *cobra.Command, v *bool) {

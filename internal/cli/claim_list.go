@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func (a *app) claimList(ctx context.Context, o claimOptions) error {
@@ -36,23 +36,15 @@ func (a *app) claimList(ctx context.Context, o claimOptions) error {
 }
 
 func (a *app) printClaims(list []fleet.Claim, held map[fleet.Key]bool) {
-	rows := [][]string{{"KEY", "KIND", "STATUS", "HOLDER", "EPOCH", "UNTIL", "NOTE"}}
-	objects := wire.Claims{Schema: "stint/claims@1", Claims: []wire.ListedClaim{}}
-	for _, c := range list {
-		status := wire.ClaimFree
+	states := plain.Each(list, func(c fleet.Claim) view.ClaimState {
+		status := view.ClaimFree
 		switch {
 		case held[c.Key]:
-			status = wire.ClaimHeld
+			status = view.ClaimHeld
 		case !c.ReleasedAt.IsZero():
-			status = wire.ClaimReleased
+			status = view.ClaimReleased
 		}
-		objects.Claims = append(objects.Claims, wire.NewListedClaim(status, c))
-		rows = append(rows, []string{string(c.Key), string(c.Key.Kind()), string(status), string(c.Holder), fmt.Sprint(c.Epoch), stamp(c.ExpiresAt), c.Note})
-	}
-	if a.asObject(objects) {
-		return
-	}
-	if len(list) > 0 {
-		a.table(rows)
-	}
+		return view.ClaimState{Claim: c, Status: status}
+	})
+	show(a, view.Claims().JSON(states), view.ListedClaim(), states)
 }

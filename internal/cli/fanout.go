@@ -17,7 +17,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/session"
 	"stint/internal/systemd"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // maxPayload bounds what is read of a selector's payload.
@@ -157,12 +157,11 @@ func (a *app) readPayload(from string) ([]byte, error) {
 }
 
 func (a *app) printFire(r engine.FireReport) {
-	o := wire.NewFire(r.Fire)
-	o.DryRun, o.Tier = r.DryRun, int(r.Tier)
+	var terms map[string]selector.Explain
 	if r.Ranking != nil {
-		o.Explain = r.Ranking.Payload().Explain
+		terms = r.Ranking.Payload().Explain
 	}
-	if a.asObject(o) {
+	if a.asObject(view.FireUnderWay(r.DryRun, r.Tier, terms).JSON(r.Fire)) {
 		return
 	}
 	for _, c := range r.Choices {
@@ -171,9 +170,9 @@ func (a *app) printFire(r engine.FireReport) {
 		}
 		fmt.Fprintln(a.Stdout, plain.Text(choiceLine(c, r.DryRun)))
 	}
-	counts := fmt.Sprintf("spawned=%d skipped=%d", o.Spawned, o.Skipped)
-	if o.Failed > 0 {
-		counts += fmt.Sprintf(" failed=%d", o.Failed)
+	counts := fmt.Sprintf("spawned=%d skipped=%d", r.Count(fleet.Spawn), r.Count(fleet.Skip))
+	if failed := r.Count(fleet.StartFailed); failed > 0 {
+		counts += fmt.Sprintf(" failed=%d", failed)
 	}
 	fmt.Fprintln(a.Stdout, counts)
 }

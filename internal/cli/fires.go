@@ -10,9 +10,8 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/screen"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 type firesOptions struct {
@@ -67,7 +66,7 @@ func (a *app) runFires(ctx context.Context, o firesOptions) error {
 		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such fire")
 		}
-		a.say(wire.NewFires(list), func(s screen.Style) []string { return screen.Fires(list, a.Now(), s) })
+		show(a, view.Fires().JSON(list), view.Fire(), list)
 		return nil
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/machine"
 	"stint/internal/plain"
-	"stint/internal/screen"
 	"stint/internal/store"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -43,8 +43,8 @@ the heartbeats of its sessions, which come every few minutes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
 				at, list, err := e.AllHosts(cmd.Context())
-				if err == nil && !a.asObject(wire.NewHosts(at, list)) {
-					a.print(screen.Hosts(list, at, false).Lines(screen.Style{}))
+				if err == nil {
+					show(a, view.Hosts(at).JSON(list), view.Host(), list)
 				}
 				return err
 			})

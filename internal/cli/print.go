@@ -10,6 +10,7 @@ import (
 
 	"stint/internal/plain"
 	"stint/internal/screen"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -40,6 +41,11 @@ func (a *app) say(object any, lines func(screen.Style) []string) {
 	if !a.asObject(object) {
 		a.print(a.glyphs(lines(a.style())))
 	}
+}
+
+// show prints a list as an object, or with no --json as a table.
+func show[T any](a *app, object json.RawMessage, v view.View[T], list []T) {
+	a.say(object, func(s screen.Style) []string { return v.Table(list, a.Now(), s) })
 }
 
 // sayLine prints an object, or with no --json a line for people.

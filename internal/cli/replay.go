@@ -13,7 +13,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/replay"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newReplay(a *app) *cobra.Command {
@@ -46,7 +46,7 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 			return err
 		}
 		if a.json {
-			printJSON(a.Stdout, wire.NewReplay(r))
+			printJSON(a.Stdout, view.Replay().JSON(r))
 		} else {
 			a.printReplay(r)
 		}

@@ -13,10 +13,11 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // usualReport is how far a report looks back.
@@ -83,14 +84,17 @@ func (a *app) runReport(ctx context.Context, o reportOptions) error {
 			if err != nil || o.csv {
 				return a.printCSV(p.CSV, err)
 			}
-			a.say(wire.NewSpending(e.Config.Fleet, p), func(s screen.Style) []string { return screen.Spending(s, p) })
+			a.say(view.Spending(e.Config.Fleet, p.By).JSON(p), func(s screen.Style) []string { return view.SpendingTable(p, s) })
 			return nil
 		}
 		r, err := e.Report(ctx, o.span)
 		if err != nil || o.csv {
 			return a.printCSV(r.CSV, err)
 		}
-		a.say(wire.NewReport(e.Config.Fleet, r), func(s screen.Style) []string { return screen.Report(s, e.Config.Fleet, r) })
+		a.say(view.Report(e.Config.Fleet).JSON(r), func(s screen.Style) []string {
+			tables := plain.Each(view.ReportTables(r), func(t view.Shown) []string { return t.Lines(s) })
+			return screen.Report(s, e.Config.Fleet, r, tables...)
+		})
 		return nil
 	})
 }

@@ -24,6 +24,7 @@ import (
 	"stint/internal/review"
 	"stint/internal/screen"
 	"stint/internal/survey"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -227,7 +228,7 @@ func (a *app) runLanded(ctx context.Context, o reviewOptions) error {
 		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: nothing landed")
 		}
-		a.say(wire.NewLanded(list), func(s screen.Style) []string { return screen.Landed(list, a.Now(), s) })
+		a.say(view.LandedList().JSON(list), func(s screen.Style) []string { return view.Landed().Table(list, a.Now(), s) })
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -82,7 +83,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 		if !ended {
 			return err
 		}
-		if a.asObject(wire.NewRun(run)) {
+		if a.asObject(view.Run().JSON(fleet.RunStatus{Run: run})) {
 			return err
 		}
 		if err == nil {

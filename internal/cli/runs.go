@@ -11,9 +11,8 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
-	"stint/internal/screen"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 type runsOptions struct {
@@ -82,7 +81,7 @@ func (a *app) runRuns(ctx context.Context, o runsOptions) error {
 		if len(list) == 0 && e.Recorded() && !a.json {
 			fmt.Fprintln(a.Stderr, "stint: no such run")
 		}
-		a.say(wire.NewRuns(list), func(s screen.Style) []string { return screen.Runs(list, a.Now(), s) })
+		show(a, view.Runs().JSON(list), view.Run(), list)
 		return nil
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"stint/internal/screen"
 	"stint/internal/session"
 	"stint/internal/transcript"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // excerptBytes is how much of a prompt and of a log is looked at for the few lines that
@@ -44,7 +44,7 @@ that no other has, here and in all commands that show, stop or review runs.`,
 				if err != nil {
 					return err
 				}
-				a.say(wire.NewRunDetail(d), func(s screen.Style) []string {
+				a.say(view.RunDetail().JSON(d), func(s screen.Style) []string {
 					return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
 				})
 				return nil

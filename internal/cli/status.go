@@ -9,7 +9,7 @@ import (
 
 	"stint/internal/inspect"
 	"stint/internal/screen"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 type statusOptions struct {
@@ -68,11 +68,12 @@ func (a *app) runStatus(ctx context.Context, o statusOptions) error {
 		if a.json {
 			s.Fires = s.Fires[:min(last, len(s.Fires))]
 		}
-		a.say(wire.NewStatus(e.Config.Fleet, s), func(style screen.Style) []string {
+		a.say(view.Status(e.Config.Fleet).JSON(s), func(style screen.Style) []string {
 			v := screen.StatusView{Status: s, Fleet: e.Config.Fleet, Rows: a.rows(), Last: o.last}
 			if v.Rows == 0 {
 				v.Last = last
 			}
+			v.HostTable = func(style screen.Style) []string { return view.Host().Table(s.Hosts, s.At, style) }
 			return screen.Status(v, style)
 		})
 		return nil

@@ -12,10 +12,11 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/survey"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newTask(a *app) *cobra.Command {
@@ -121,35 +122,13 @@ func (a *app) taskList(ctx context.Context, o taskListOptions) error {
 		if err != nil {
 			return err
 		}
-		var objects []wire.Task
-		for _, t := range tasks {
-			if o.keeps(t) {
-				objects = append(objects, wire.NewTask(t, known.blocked[t.ID], known.from[t.ID]))
-			}
-		}
-		a.printTasks(objects)
+		tasks = plain.Kept(tasks, o.keeps)
+		entries := plain.Each(tasks, func(t fleet.Task) view.TaskEntry {
+			return view.TaskEntry{Task: t, Blocked: known.blocked[t.ID], StateFrom: known.from[t.ID]}
+		})
+		show(a, view.Tasks().JSON(entries), view.Task(), entries)
 		return nil
 	})
-}
-
-func (a *app) printTasks(objects []wire.Task) {
-	if a.asObject(wire.NewTasks(objects)) {
-		return
-	}
-	rows := [][]string{{"TASK", "CATEGORY", "STATE", "PRIORITY", "TITLE"}}
-	for _, t := range objects {
-		title := t.Title
-		if t.Blocked != "" {
-			title += " [" + t.Blocked + "]"
-		}
-		if t.StateFrom != "" {
-			title += " [" + t.StateFrom + "]"
-		}
-		rows = append(rows, []string{string(t.ID), string(t.Category), string(t.State), string(t.Priority), title})
-	}
-	if len(objects) > 0 {
-		a.table(rows)
-	}
 }
 
 func newTaskShow(a *app) *cobra.Command {
@@ -172,50 +151,13 @@ func (a *app) taskShow(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	t := answer.Task
-	o := wire.NewTask(t.Task, t.Blocked, t.StateFrom)
-	if a.asObject(o) {
-		return nil
-	}
-	a.printTask(o, t.Body)
-	return nil
-}
-
-func (a *app) printTask(o wire.Task, body string) {
-	var rows [][]string
-	for _, r := range [][2]string{
-		{"task:", string(o.ID)},
-		{"title:", o.Title},
-		{"category:", string(o.Category)},
-		{"state:", string(o.State)},
-		{"state from:", o.StateFrom},
-		{"blocked:", o.Blocked},
-		{"priority:", string(o.Priority)},
-		{"created:", deref(o.Created)},
-		{"tags:", strings.Join(o.Tags, ", ")},
-		{"requires:", strings.Join(o.Requires, ", ")},
-		{"wait:", deref(o.Wait)},
-		{"waiting for:", o.WaitingFor},
-		{"next action:", o.NextAction},
-		{"done when:", o.SuccessCriterion},
-		{"assigned to:", o.AssignedTo},
-		{"family:", o.Family},
-		{"paths:", strings.Join(o.Paths, ", ")},
-		{"file:", o.Path},
-	} {
-		if r[1] != "" {
-			rows = append(rows, []string{r[0], r[1]})
+	t := view.TaskEntry(*answer.Task)
+	a.say(view.Task().JSON(t), func(s screen.Style) []string {
+		lines := view.Task().Sheet(t, a.Now(), screen.Style{Colour: s.Colour}) // whole, as it is to be copied
+		if body := strings.Trim(t.Body, "\n"); body != "" {
+			lines = append(lines, "", plain.Text(body))
 		}
-	}
-	a.table(rows)
-	if body = strings.Trim(body, "\n"); body != "" {
-		fmt.Fprintf(a.Stdout, "\n%s\n", plain.Text(body))
-	}
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
+		return lines
+	})
+	return nil
 }

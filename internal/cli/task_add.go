@@ -14,7 +14,7 @@ import (
 	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/task"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newTaskAdd(a *app) *cobra.Command {
@@ -59,7 +59,7 @@ func (a *app) taskAdd(ctx context.Context, d door.Draft, dryRun bool) error {
 		return err
 	}
 	t := answer.Task.Task
-	a.sayLine(wire.NewTask(t, "", ""), fmt.Sprintf("%s %s (%s): %s", did(dryRun, "added", "would add"), t.ID, t.Category, t.Path))
+	a.sayLine(view.Task().JSON(view.TaskEntry{Task: t}), fmt.Sprintf("%s %s (%s): %s", did(dryRun, "added", "would add"), t.ID, t.Category, t.Path))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -127,7 +128,7 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 		if !changed {
 			line = string(t.ID) + " is done already"
 		}
-		a.sayLine(wire.NewTask(t, "", ""), line)
+		a.sayLine(view.Task().JSON(view.TaskEntry{Task: t}), line)
 		return nil
 	})
 }

@@ -16,8 +16,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"stint/internal/testkit/must"
+	"stint/internal/view"
 )
 
 var update = flag.Bool("update", false, "write what the code says into topics/json.md")
@@ -27,9 +29,6 @@ var update = flag.Bool("update", false, "write what the code says into topics/js
 func TestJSONTopic(t *testing.T) {
 	t.Parallel()
 	tree := readTypes(t)
-	if len(tree.schemas) < 40 {
-		t.Fatalf("found only %d schemas", len(tree.schemas))
-	}
 	const path = "topics/json.md"
 	head, sections := splitSections(topicText(t, "json.md"))
 	for _, name := range tree.twice {
@@ -45,13 +44,25 @@ func TestJSONTopic(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString(head)
+	views := views(t)
+	if n := len(tree.schemas) + len(views); n < 50 {
+		t.Fatalf("found only %d schemas", n)
+	}
+	for name := range views {
+		if _, ok := sections[name]; !ok {
+			t.Errorf("%s has no section %s", path, name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(sections)) {
-		expr, ok := tree.schemas[name]
-		if !ok {
+		rows := tree.expanded(views[name])
+		if expr, ok := tree.schemas[name]; ok {
+			rows = append(rows, tree.rows(expr, "", name)...)
+		}
+		if len(rows) == 0 {
 			t.Errorf("%s describes %s, which is nowhere in the program", path, name)
 			continue
 		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n", name, sections[name], block(tree.rows(expr, "", name)))
+		fmt.Fprintf(&b, "## %s\n\n%s\n\n%s\n", name, sections[name], block(rows))
 	}
 	want := strings.TrimSuffix(b.String(), "\n")
 	if *update {
@@ -61,6 +72,43 @@ func TestJSONTopic(t *testing.T) {
 	if topicText(t, "json.md") != want {
 		t.Errorf("%s is not what the types say: go test ./internal/cli -run TestJSONTopic -update", path)
 	}
+}
+
+// views are the objects that package view describes, by their schemas.
+func views(t *testing.T) map[string][]view.Row {
+	t.Helper()
+	all := map[string][]view.Row{}
+	for _, rows := range [][]view.Row{
+		view.Audit().Rows(), view.Budget().Rows(), view.Claim().Rows(), view.Claims().Rows(), view.Fire().Rows(), view.Fires().Rows(),
+		view.Hosts(time.Time{}).Rows(), view.LandedList().Rows(), view.Lessons().Rows(), view.Ranking(nil, nil).Rows(), view.Replay().Rows(), view.Report("").Rows(),
+		view.Reset(false).Rows(), view.Run().Rows(), view.RunDetail().Rows(), view.Runs().Rows(), view.Spending("", nil).Rows(), view.Status("").Rows(),
+		view.Task().Rows(), view.Tasks().Rows(),
+	} {
+		all[rows[0].About] = rows
+	}
+	for _, path := range must.Get(filepath.Glob("../view/*.go"))(t) {
+		text := must.Get(os.ReadFile(path))(t)
+		for _, m := range regexp.MustCompile(`(?:Schema\[\S+\]|List)\("(stint/[^"]+)"`).FindAllStringSubmatch(string(text), -1) {
+			if all[m[1]] == nil {
+				t.Errorf("%s: this test does not know %s", path, m[1])
+			}
+		}
+	}
+	return all
+}
+
+// expanded puts the fields of the Go types that rows name below them.
+func (tree *types) expanded(rows []view.Row) (list []view.Row) {
+	for _, r := range rows {
+		name := regexp.MustCompile(`selector\.\w+`).FindString(r.Kind)
+		r.Kind = strings.Replace(r.Kind, cmp.Or(name, "object"), "object", 1)
+		list = append(list, r)
+		if name != "" {
+			indent := r.Name[:len(r.Name)-len(strings.TrimLeft(r.Name, " "))]
+			list = append(list, tree.rows(tree.all[name], indent+"  ", "")...)
+		}
+	}
+	return list
 }
 
 // TestJSONTopicNamesCommands finds, for every object that a script looks at, the command that
@@ -241,18 +289,15 @@ func (tree *types) structure(n named) (*ast.StructType, string) {
 	return nil, ""
 }
 
-// row is a line of an object: a field, its type, and what the code says of it.
-type row struct{ name, kind, about string }
-
 // rows are the fields of an object.
-func (tree *types) rows(n named, indent, schema string) (list []row) {
+func (tree *types) rows(n named, indent, schema string) (list []view.Row) {
 	s, pkg := tree.structure(n)
 	for _, f := range s.Fields.List {
 		about := strings.Join(strings.Fields(f.Doc.Text()+" "+f.Comment.Text()), " ")
 		if len(f.Names) == 0 {
 			embedded := named{pkg, f.Type}
 			if of := tree.of[tree.nameOf(embedded)]; of != "" {
-				list = append(list, row{indent + "…", "", "all fields of " + of})
+				list = append(list, view.Row{Name: indent + "…", Kind: "", About: "all fields of " + of})
 			} else {
 				list = append(list, tree.rows(embedded, indent, schema)...)
 			}
@@ -270,14 +315,15 @@ func (tree *types) rows(n named, indent, schema string) (list []row) {
 			continue
 		}
 		if name == "schema" && indent == "" && schema != "" {
-			list = append(list, row{name, "text", schema})
+			list = append(list, view.Row{Name: name, Kind: "text", About: schema})
 			continue
 		}
 		kind, inner := tree.kind(named{pkg, f.Type})
+		kind = cmp.Or(reflect.StructTag(tag).Get("view"), kind)
 		if strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero") {
 			kind += ", may be absent"
 		}
-		list = append(list, row{indent + name, kind, about})
+		list = append(list, view.Row{Name: indent + name, Kind: kind, About: about})
 		if inner != nil {
 			list = append(list, tree.rows(*inner, indent+"  ", schema)...)
 		}
@@ -324,15 +370,15 @@ func (tree *types) kind(n named) (kind string, inner *named) {
 }
 
 // block writes rows as the topics write code, with lines that fit.
-func block(rows []row) string {
+func block(rows []view.Row) string {
 	var b strings.Builder
 	names, kinds := 0, 0
 	for _, r := range rows {
-		names, kinds = max(names, len([]rune(r.name))), max(kinds, min(len(r.kind), 20))
+		names, kinds = max(names, len([]rune(r.Name))), max(kinds, min(len(r.Kind), 20))
 	}
 	for _, r := range rows {
-		line := fmt.Sprintf("    %-*s  %-*s ", names, r.name, kinds, r.kind)
-		for word := range strings.FieldsSeq(r.about) {
+		line := fmt.Sprintf("    %-*s  %-*s ", names, r.Name, kinds, r.Kind)
+		for word := range strings.FieldsSeq(r.About) {
 			if len([]rune(line))+1+len([]rune(word)) > 96 {
 				b.WriteString(line + "\n")
 				line = strings.Repeat(" ", 4+names+2+kinds+1)

@@ -16,6 +16,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
+	"stint/internal/view"
 )
 
 // TestTopicsFit holds the help topics to what a terminal and the pages show: a head that
@@ -193,8 +194,9 @@ func TestTopicTables(t *testing.T) {
 		got = append(got, []string{row[0], row[2]})
 	}
 	must.Equal(t, "exit-status.md, outcomes", got, outcomes)
-	for name := range strings.FieldsSeq(strings.TrimPrefix(lessonColumns, "LESSON")) {
-		if long := newLessons(&app{}).Long; !slices.Contains(strings.FieldsFunc(long, notOfAColumn), name) {
+	for _, f := range view.Lesson() {
+		long := strings.FieldsFunc(newLessons(&app{}).Long, notOfAColumn)
+		if name := strings.ToUpper(f.Name); name != "" && name != "LESSON" && !slices.Contains(long, name) {
 			t.Errorf("the help of lessons does not explain the column %s", name)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"stint/internal/screen"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
+	"stint/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -202,19 +203,20 @@ func severalHosts() screen.StatusView {
 		},
 	}
 	v.Open[0].Machine, v.Open[2].Machine = "desk", "desk"
+	v.HostTable = func(s screen.Style) []string { return view.Host().Table(v.Hosts, noon(), s) }
 	v.Open[1].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
 	return v
 }
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	for name, view := range map[string]screen.StatusView{
+	for name, of := range map[string]screen.StatusView{
 		"idle": idleFleet(), "busy": busyFleet(), "troubled": troubledFleet(), "new": newFleet(), "hosts": severalHosts(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			each(t, "status-"+name, func(s screen.Style) []string {
-				v := view
+				v := of
 				if s.Width == 0 {
 					v.Rows, v.Last = 0, 5
 				}
@@ -283,9 +285,9 @@ func TestStatusOfMuch(t *testing.T) {
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	list := append([]fleet.RunStatus{busyRun("code", "fix-the-login-page-that-nobody-can-use", "claude", 12*minute)}, idleFleet().Runs...)
-	each(t, "runs", func(s screen.Style) []string { return screen.Runs(list, noon(), s) })
-	each(t, "runs-hosts", func(s screen.Style) []string { return screen.Runs(severalHosts().Open, noon(), s) })
-	if got := screen.Runs(nil, noon(), screen.Style{}); got != nil {
+	each(t, "runs", func(s screen.Style) []string { return view.Run().Table(list, noon(), s) })
+	each(t, "runs-hosts", func(s screen.Style) []string { return view.Run().Table(severalHosts().Open, noon(), s) })
+	if got := view.Run().Table(nil, noon(), screen.Style{}); got != nil {
 		t.Errorf("no runs: %q, want no titles either", got)
 	}
 }
@@ -326,14 +328,14 @@ func deniedView() screen.RunView {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	for name, view := range map[string]screen.RunView{"open": openView(), "ended": endedView(), "denied": deniedView()} {
+	for name, of := range map[string]screen.RunView{"open": openView(), "ended": endedView(), "denied": deniedView()} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			each(t, "run-"+name, func(s screen.Style) []string { return screen.Run(view, s) })
+			each(t, "run-"+name, func(s screen.Style) []string { return screen.Run(of, s) })
 		})
 	}
 	golden(t, "run-coloured.txt", screen.Run(endedView(), screen.Style{Width: 80, Colour: true}))
-	golden(t, "runs-coloured.txt", screen.Runs(idleFleet().Runs, noon(), screen.Style{Width: 80, Colour: true}))
+	golden(t, "runs-coloured.txt", view.Run().Table(idleFleet().Runs, noon(), screen.Style{Width: 80, Colour: true}))
 }
 
 // TestHostileRecord has words of others in the fields of a run that only stint writes.

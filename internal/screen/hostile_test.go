@@ -12,6 +12,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/screen"
 	"stint/internal/testkit/must"
+	"stint/internal/view"
 )
 
 // hostile is what people, agents and programs may put into names and reasons: commands to
@@ -60,7 +61,7 @@ func TestHostileWords(t *testing.T) {
 		for _, width := range []int{0, 40, 80, 120} {
 			s := screen.Style{Width: width}
 			for name, lines := range map[string][]string{
-				"status": screen.Status(v, s), "runs": screen.Runs(v.Runs, noon(), s), "run": screen.Run(d, s),
+				"status": screen.Status(v, s), "runs": view.Run().Table(v.Runs, noon(), s), "run": screen.Run(d, s),
 			} {
 				for _, line := range lines {
 					inert(t, line)

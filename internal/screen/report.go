@@ -3,6 +3,7 @@ package screen
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 	"stint/internal/report"
 )
 
-// Report is what a fleet did, on one page: what deserves attention first.
-func Report(s Style, name fleet.Name, r report.Report) []string {
+// Report is what a fleet did, on one page: what deserves attention first, then its figures and its tables.
+func Report(s Style, name fleet.Name, r report.Report, tables ...[]string) []string {
 	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
 	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + plain.Span(r.To.Sub(r.From)) + " " + until)}
 	if r.All.Runs == 0 {
@@ -22,34 +23,12 @@ func Report(s Style, name fleet.Name, r report.Report) []string {
 	}
 	lines = append(lines, "")
 	lines = append(lines, findingLines(s, r.Findings)...)
-	for _, part := range [][]string{figureLines(s, r), shareLines(s, r), gradeLines(s, r), agentLines(s, r), mergedLines(s, r), outcomeLines(s, r), stepLines(s, r)} {
+	for _, part := range slices.Concat([][]string{figureLines(s, r)}, tables, [][]string{outcomeLines(s, r), stepLines(s, r)}) {
 		if len(part) > 0 {
 			lines = append(append(lines, ""), part...)
 		}
 	}
 	return lines
-}
-
-// Spending is a table of what runs used, split by day, category, agent or machine; the last line
-// is their sum.
-func Spending(s Style, p report.Spending) []string {
-	var t Table
-	for _, k := range p.By {
-		t.Columns = append(t.Columns, Column{Title: strings.ToUpper(string(k)), Least: 8})
-	}
-	for _, title := range []string{"RUNS", "SESSIONS", "PRODUCTIVE", "TOKENS", "USD", "HOURS"} {
-		t.Columns = append(t.Columns, Column{Title: title, Right: true})
-	}
-	add := func(names []string, u report.Use) {
-		t.Rows = append(t.Rows, Row(append(names, fmt.Sprint(u.Runs), fmt.Sprint(u.Sessions), fmt.Sprint(u.Productive()), plain.Count(u.Tokens),
-			USD(u.USD, shows(u.Guessed)), fmt.Sprintf("%.1f", u.Worked.Hours()))...))
-	}
-	for _, part := range p.Parts {
-		names := plain.Each(p.By, func(k report.Key) string { return Dash(part.Text(k)) })
-		add(names, part.Use)
-	}
-	add(append([]string{"all"}, make([]string, len(p.By)-1)...), p.All)
-	return t.Lines(s)
 }
 
 func findingLines(s Style, findings []report.Finding) (lines []string) {
@@ -131,44 +110,8 @@ func gradesText(u report.Use) string {
 // barColumns is how long a bar is at most.
 const barColumns = 12
 
-func shareLines(s Style, r report.Report) []string {
-	if len(r.Categories) < 2 {
-		return nil
-	}
-	t := Table{Columns: []Column{
-		{Title: "CATEGORY", Least: 8},
-		{Title: "SPAWNED", Right: true},
-		{Title: "SESSIONS", Right: true},
-		{Title: "ENTITLED", Right: true},
-		{Title: "RATIO", Right: true},
-		{Title: "PART", Right: true},
-		{Title: ""},
-		{Title: ""},
-	}}
-	most := 0.0
-	for _, c := range r.Categories {
-		most = max(most, c.Part, c.Target)
-	}
-	for _, c := range r.Categories {
-		ratio, paint := "-", Green
-		if c.Entitled > 0 {
-			ratio = fmt.Sprintf("%.2f", c.Ratio())
-		}
-		if c.Judgement != "" {
-			paint = Yellow
-		}
-		t.Rows = append(t.Rows, []Cell{
-			Text(string(c.Category)), Text(fmt.Sprint(c.Spawned)), Text(fmt.Sprint(c.Sessions)),
-			Text(fmt.Sprintf("%.1f", c.Entitled)), Text(ratio), Text(report.Percent(c.Part)),
-			{shareBar(c.Part, c.Target, most), paint},
-			{strings.TrimSuffix(string(c.Judgement), "-allocated"), Yellow}, // there is little room
-		})
-	}
-	return t.Lines(s)
-}
-
-// shareBar draws a part, and a mark at its target.
-func shareBar(part, target, most float64) string {
+// TargetBar draws a part, and a mark at its target.
+func TargetBar(part, target, most float64) string {
 	if most <= 0 {
 		return ""
 	}
@@ -182,37 +125,8 @@ func shareBar(part, target, most float64) string {
 	return strings.TrimRight(string(bar), " ")
 }
 
-func useColumns(interval string) []Column {
-	return []Column{
-		{Title: "GRADES", Right: true},
-		{Title: "MEAN", Right: true},
-		{Title: interval},
-		{Title: "0        1"},
-		{Title: "NOOP", Right: true},
-		{Title: "TOKENS", Right: true},
-		{Title: "USD", Right: true},
-	}
-}
-
-// useCells shows what the grades come to, and what is known of their mean: of a category
-// what the ranking believes, of an agent what these grades say alone.
-func useCells(u report.Use, known report.Estimate) []Cell {
-	mean, interval, strip := "-", "-", ""
-	if u.Graded > 0 {
-		mean = fmt.Sprintf("%.2f", u.Mean())
-	}
-	if known != (report.Estimate{}) {
-		interval, strip = fmt.Sprintf("%.2f-%.2f", known.Low, known.High), intervalStrip(known.Low, known.Mean, known.High)
-	}
-	return []Cell{
-		Text(fmt.Sprint(u.Graded)), Text(mean), Text(interval),
-		{strip, Cyan},
-		Text(report.Percent(u.NoopRate())), Text(plain.Count(u.Tokens)), Text(USD(u.USD, shows(u.Guessed))),
-	}
-}
-
-// intervalStrip draws an interval in [0,1], and the mean in it.
-func intervalStrip(low, mean, high float64) string {
+// IntervalStrip draws an interval in [0,1], and the mean in it.
+func IntervalStrip(low, mean, high float64) string {
 	const columns = 10
 	at := func(v float64) int { return min(max(int(v*columns), 0), columns-1) }
 	strip := []rune(strings.Repeat("·", columns))
@@ -221,54 +135,6 @@ func intervalStrip(low, mean, high float64) string {
 	}
 	strip[at(mean)] = '●'
 	return string(strip)
-}
-
-func gradeLines(s Style, r report.Report) []string {
-	t := Table{Columns: append([]Column{{Title: "CATEGORY", Least: 8}}, useColumns("BELIEVED")...)}
-	for _, c := range r.Categories {
-		t.Rows = append(t.Rows, append([]Cell{Text(string(c.Category))}, useCells(c.Use, c.Believed)...))
-	}
-	return t.Lines(s)
-}
-
-// agentLines are about the agents, and about what each did in which category where there
-// are several.
-func agentLines(s Style, r report.Report) []string {
-	t := Table{Columns: append([]Column{{Title: "AGENT", Least: 8}}, useColumns("ALONE")...)}
-	for _, a := range r.Agents {
-		t.Rows = append(t.Rows, append([]Cell{Text(Dash(a.Agent))}, useCells(a.Use, a.Alone())...))
-		for _, p := range r.Pairs {
-			if p.Agent == a.Agent && len(r.Categories) > 1 {
-				t.Rows = append(t.Rows, append([]Cell{Text("  " + string(p.Category))}, useCells(p.Use, p.Alone())...))
-			}
-		}
-	}
-	return t.Lines(s)
-}
-
-// mergedLines are what merged work cost, once something became of some work.
-func mergedLines(s Style, r report.Report) []string {
-	t := Table{Columns: []Column{
-		{Title: "CATEGORY", Least: 8},
-		{Title: "AGENT", Least: 8},
-		{Title: "MERGED", Right: true},
-		{Title: "REFUSED", Right: true},
-		{Title: "SESSIONS EACH", Right: true},
-		{Title: "USD EACH", Right: true},
-		{Title: "STOOD 7D", Right: true},
-		{Title: "30D", Right: true},
-	}}
-	for _, w := range r.Decided() {
-		each, cost := "-", "-"
-		if usd, sessions := w.PerMerged(); w.Merged > 0 {
-			each, cost = fmt.Sprintf("%.1f", sessions), USD(usd, false)
-		}
-		t.Rows = append(t.Rows, Row(string(w.Category), Dash(w.Agent), fmt.Sprint(w.Merged), fmt.Sprint(w.Refused), each, cost, w.Week.Text("-"), w.Month.Text("-")))
-	}
-	if len(t.Rows) == 0 {
-		return nil
-	}
-	return t.Lines(s)
 }
 
 func outcomeLines(s Style, r report.Report) []string {

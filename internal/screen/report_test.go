@@ -8,6 +8,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/report"
 	"stint/internal/screen"
+	"stint/internal/view"
 )
 
 // reported is a week in which one category got too much, and one nothing.
@@ -59,15 +60,24 @@ func reported() report.Report {
 	return done
 }
 
+// drawn is a report with its tables.
+func drawn(s screen.Style, name fleet.Name, r report.Report) []string {
+	var tables [][]string
+	for _, table := range view.ReportTables(r) {
+		tables = append(tables, table.Lines(s))
+	}
+	return screen.Report(s, name, r, tables...)
+}
+
 func TestReport(t *testing.T) {
 	t.Parallel()
-	each(t, "report", func(s screen.Style) []string { return screen.Report(s, "alpha", reported()) })
-	golden(t, "report-ascii.txt", screen.ASCII(screen.Report(screen.Style{Width: 80}, "alpha", reported())))
-	golden(t, "report-coloured.txt", screen.Report(screen.Style{Width: 80, Colour: true}, "alpha", reported()))
+	each(t, "report", func(s screen.Style) []string { return drawn(s, "alpha", reported()) })
+	golden(t, "report-ascii.txt", screen.ASCII(drawn(screen.Style{Width: 80}, "alpha", reported())))
+	golden(t, "report-coloured.txt", drawn(screen.Style{Width: 80, Colour: true}, "alpha", reported()))
 }
 
 func TestReportOfNothing(t *testing.T) {
 	t.Parallel()
 	r := report.New(report.Record{}, report.Options{From: before(time.Hour), To: noon(), Step: time.Minute})
-	each(t, "report-nothing", func(s screen.Style) []string { return screen.Report(s, "alpha", r) })
+	each(t, "report-nothing", func(s screen.Style) []string { return drawn(s, "alpha", r) })
 }

@@ -65,31 +65,6 @@ func Review(v ReviewView, s Style) []string {
 	return r.lines
 }
 
-// Landed is a table of work that the target got.
-func Landed(list []review.Landed, now time.Time, s Style) []string {
-	if len(list) == 0 {
-		return nil
-	}
-	t := Table{Columns: []Column{
-		{Title: "RUN"},
-		s.whenColumn(),
-		{Title: "CATEGORY", Least: 6},
-		{Title: "TASK", Least: 6},
-		{Title: "GRADE", Right: true},
-		{Title: "COMMIT"},
-		{Title: "LANDED AS"},
-		{Title: "BY", Least: 4},
-		{Title: "FATE"},
-	}}
-	for _, l := range list {
-		t.Rows = append(t.Rows, []Cell{
-			Text(string(l.ID)), s.when(l.At, now), Text(string(l.Category)), Text(Dash(string(l.Task))), Text(gradeText(l.Final())),
-			Text(Dash(commitsText([]string{l.Commit}))), Text(Dash(commitsText([]string{l.As}))), Text(Dash(l.By)), Text(string(l.Kind)),
-		})
-	}
-	return t.Lines(s)
-}
-
 // checkText is how the check of the work went.
 func checkText(i review.Item) string {
 	green, known := i.Checked()

@@ -76,19 +76,19 @@ func (s *sheet) clipped(lines []string, most int) []string {
 	return append(lines[:most-1:most-1], last)
 }
 
-// short is a time that was, see [oneUnit].
+// short is a time that was, see [OneUnit].
 func short(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	if d := t.Sub(now); d >= time.Second { // a clock was set back
-		return "in " + oneUnit(d)
+		return "in " + OneUnit(d)
 	}
-	return oneUnit(max(now.Sub(t), 0)) + " ago"
+	return OneUnit(max(now.Sub(t), 0)) + " ago"
 }
 
-// oneUnit is a length of time in one unit, rounded down: 59s, 17m, 47h, 12d.
-func oneUnit(d time.Duration) string {
+// OneUnit is a length of time in one unit, rounded down: 59s, 17m, 47h, 12d.
+func OneUnit(d time.Duration) string {
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", d/time.Second)

@@ -19,6 +19,8 @@ type StatusView struct {
 	Fleet fleet.Name
 	Rows  int // lines that there is room for; 0: any number of them
 	Last  int // runs that are shown; below 0: those that there is room for
+
+	HostTable func(Style) []string // of its hosts
 }
 
 // idle is the mark of a lane that nothing runs in.
@@ -35,7 +37,7 @@ func Status(v StatusView, s Style) []string {
 	head.text("fire", fireText(v, s))
 
 	if len(v.Hosts) > 0 {
-		head.add("hosts", Hosts(v.Hosts, v.At, true).Lines(head.inner()))
+		head.add("hosts", v.HostTable(head.inner()))
 	}
 
 	lanes := sheet{Style: s}
@@ -131,7 +133,7 @@ func until(t, now time.Time) string {
 	if !t.After(now) {
 		return "due now"
 	}
-	return "in " + oneUnit(t.Sub(now))
+	return "in " + OneUnit(t.Sub(now))
 }
 
 // fireText says what the last fire came to.

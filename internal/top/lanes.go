@@ -120,8 +120,8 @@ func (m Model) lastText(r fleet.Run) string {
 		return ""
 	}
 	text := fmt.Sprintf("last %s %s", r.Verdict.Outcome, plain.Ago(r.EndedAt, m.now))
-	if r.Verdict.Grade != nil {
-		text += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)
+	if g := r.Final(); g != nil {
+		text += fmt.Sprintf(", grade %.2f", *g)
 	}
 	return text
 }

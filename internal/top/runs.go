@@ -8,6 +8,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
+	"stint/internal/view"
 )
 
 // runsView is the list of the latest runs, on all of the screen.
@@ -83,7 +84,7 @@ func (m *Model) rechoose() {
 func (m Model) runsScreen(room int) []string {
 	list := m.listed()
 	at := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
-	first, end := window(len(list), room-1, at)
+	first, end := window(len(list), room-2, at)
 	title := "runs"
 	if m.runs.typing || m.runs.filter != "" {
 		title += "  /" + plain.Line(m.runs.filter)
@@ -91,25 +92,11 @@ func (m Model) runsScreen(room int) []string {
 	if m.runs.typing {
 		title += "█"
 	}
-	table := screen.Table{Columns: []screen.Column{{}, {Right: true}, {}, {Least: 6}, {Least: 8}, {Least: 4}, {Right: true}, {Right: true}}}
-	for _, r := range list[first:end] {
-		sign := r.Sign()
-		grade := ""
-		if r.Verdict.Grade != nil {
-			grade = fmt.Sprintf("%.2f", *r.Verdict.Grade)
-		}
-		table.Rows = append(table.Rows, []screen.Cell{
-			screen.SignCell(sign),
-			{Text: plain.Ago(r.CreatedAt, m.now), Paint: screen.Dim},
-			{Text: sign.Word, Paint: screen.MoodPaint(sign.Mood)},
-			screen.Text(string(r.Category)), screen.Text(screen.Dash(string(r.Task))), screen.Text(r.Agent), screen.Text(m.spent(&r)), screen.Text(grade),
-		})
-	}
 	style := m.style()
 	style.Width = m.width - 2
 	lines := []string{m.title(title, true, fmt.Sprintf("%d of %d", len(list), len(m.known())))}
-	for i, text := range table.Lines(style) {
-		lines = append(lines, m.pointer(first+i == at)+" "+text)
+	for i, text := range view.Run().Table(list[first:end], m.now, style) {
+		lines = append(lines, m.pointer(i > 0 && first+i-1 == at)+" "+text) // the titles come first
 	}
 	if len(list) == 0 {
 		lines = append(lines, m.style().Paint(screen.Dim, "  no run has these words"))
@@ -121,8 +108,8 @@ func (m Model) runsScreen(room int) []string {
 func (m Model) detail(r fleet.RunStatus) []string {
 	sign := r.Sign()
 	how := sign.Mark + " " + sign.Word
-	if r.Verdict.Grade != nil {
-		how += fmt.Sprintf(", grade %.2f", *r.Verdict.Grade)
+	if g := r.Final(); g != nil {
+		how += fmt.Sprintf(", grade %.2f", *g)
 	}
 	if r.Verdict.Reason != "" {
 		how += ": " + r.Verdict.Reason

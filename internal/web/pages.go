@@ -14,7 +14,7 @@ import (
 	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // pageRows is how many rows of the past a page shows. The next page begins where it ends,
@@ -26,47 +26,27 @@ type claimsBody struct {
 	Denials []fleet.DeniedClaim // newest first
 }
 
-func (s *site) claims(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) claims(r *http.Request, e *inspect.Explainer) (content, error) {
 	var b claimsBody
 	held, err := e.HeldClaims(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b.Held = held
 	if b.Denials, err = e.Denials(r.Context(), pageRows); err != nil {
-		return view{}, err
+		return content{}, err
 	}
-	return view{Title: "Claims", Live: true, Events: "/events", Body: b, Object: wire.NewClaims(held)}, nil
+	return content{Title: "Claims", Live: true, Events: "/events", Body: b, Object: view.Claims().JSON(view.Held(held))}, nil
 }
 
 func (b claimsBody) html(f frame) h.HTML {
-	type (
-		claim  = fleet.Claim
-		denial = fleet.DeniedClaim
-	)
-	held := table[claim]{selector: "table.cards#claims", region: "Claims held", caption: "Held now", columns: []column[claim]{
-		{"Key", "text", func(c claim) any { return bdi(c.Key) }},
-		{"Kind", "", func(c claim) any { return c.Key.Kind() }},
-		{"Holder", "", func(c claim) any { return holder(c.Holder) }},
-		{"Epoch", "n", func(c claim) any { return c.Epoch }},
-		{"Since", "", func(c claim) any { return when(c.AcquiredAt, f.Now) }},
-		{"Expires", "", func(c claim) any { return when(c.ExpiresAt, f.Now) }},
-		{"Note", "text", func(c claim) any { return bdi(c.Note) }},
-	}}
-	denials := table[denial]{
-		selector: "table.cards#denials", region: "Denials", caption: "Denied claims: the worker went on to another task or category, or ended", naming: 1,
-		columns: []column[denial]{
-			{"When", "", func(d denial) any { return when(d.At, f.Now) }},
-			{"Run", "", func(d denial) any { return linkToRun(d.Run) }},
-			{"Category", "", func(d denial) any { return d.Category }},
-			{"Wanted", "text", func(d denial) any { return bdi(d.Key) }},
-			{"Held by", "", func(d denial) any { return holder(d.Holder) }},
-		},
-	}
 	return h.Join(
 		h.El("h1", "Claims"),
-		held.or(b.Held, "No claim is held."),
-		section("section", "denials", "Last denials", denials.or(b.Denials, "No worker was ever denied a claim.")),
+		view.ListedClaim().HTML(view.Held(b.Held), view.Page{ID: "claims", Caption: "Held now", None: "No claim is held.", Now: f.Now}),
+		section("section", "denials", "Last denials", view.Denial().HTML(b.Denials, view.Page{
+			ID: "denials", Caption: "Denied claims: the worker went on to another task or category, or ended", Now: f.Now,
+			None: "No worker was ever denied a claim.",
+		})),
 	)
 }
 
@@ -76,14 +56,14 @@ type firesBody struct {
 	Paged bool   // this is not the first
 }
 
-func (s *site) fires(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) fires(r *http.Request, e *inspect.Explainer) (content, error) {
 	before, err := fireNumber(r.URL.Query().Get("before"))
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	list, err := e.Fires(r.Context(), store.FireQuery{Before: before, Brief: true, Limit: pageRows + 1})
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := firesBody{Paged: before != 0}
 	if len(list) > pageRows {
@@ -91,18 +71,15 @@ func (s *site) fires(r *http.Request, e *inspect.Explainer) (view, error) {
 		b.Older = fmt.Sprintf("/fires?before=%d", list[pageRows-1].ID)
 	}
 	b.Fires = list
-	return view{Title: "Fires", Live: !b.Paged, Events: "/events", Body: b, Object: wire.NewFires(list)}, nil
+	return content{Title: "Fires", Live: !b.Paged, Events: "/events", Body: b, Object: view.Fires().JSON(list)}, nil
 }
 
 func (b firesBody) html(f frame) h.HTML {
-	list := fires(b.Fires, f.Now)
-	switch {
-	case len(b.Fires) == 0 && b.Paged:
-		list = empty("There is none before that.")
-	case len(b.Fires) == 0:
-		list = empty("No fire yet.")
+	none := "No fire yet."
+	if b.Paged {
+		none = "There is none before that."
 	}
-	return h.Join(h.El("h1", "Fires"), list, newestAndOlder(b.Paged, "/fires", b.Older))
+	return h.Join(h.El("h1", "Fires"), fires(b.Fires, none, f.Now), newestAndOlder(b.Paged, "/fires", b.Older))
 }
 
 // fireNumber reads the number of a fire; empty is 0.
@@ -128,10 +105,10 @@ type runsBody struct {
 	Paged      bool
 }
 
-func (s *site) runs(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) runs(r *http.Request, e *inspect.Explainer) (content, error) {
 	q, err := runQuery(r.URL.Query())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := runsBody{
 		Query: q, Categories: withAsked(e.Config.CategoryNames(), q.Category), Agents: withAsked(e.Config.AgentNames(), q.Agent), Outcomes: fleet.Outcomes(),
@@ -139,22 +116,19 @@ func (s *site) runs(r *http.Request, e *inspect.Explainer) (view, error) {
 	}
 	q.Limit = pageRows + 1
 	if b.Runs, err = e.Runs(r.Context(), q); err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	if len(b.Runs) > pageRows {
 		b.Runs = b.Runs[:pageRows]
 		b.Older = "/runs?" + address(q, b.Runs[pageRows-1].ID)
 	}
-	return view{Title: "Runs", Live: !b.Paged, Events: "/events", Body: b, Object: wire.NewRuns(b.Runs)}, nil
+	return content{Title: "Runs", Live: !b.Paged, Events: "/events", Body: b, Object: view.Runs().JSON(b.Runs)}, nil
 }
 
 func (b runsBody) html(f frame) h.HTML {
-	list := runs(b.Runs, f.Now)
-	switch {
-	case len(b.Runs) == 0 && (b.Filtered || b.Paged):
-		list = empty("No such run.")
-	case len(b.Runs) == 0:
-		list = empty("Nothing has run yet.")
+	none := "Nothing has run yet."
+	if b.Filtered || b.Paged {
+		none = "No such run."
 	}
 	fire := fmt.Sprint(b.Query.Fire)
 	return h.Join(
@@ -167,7 +141,7 @@ func (b runsBody) html(f frame) h.HTML {
 			h.If(b.Query.Fire != 0, h.El("input", h.Attr("type", "hidden"), h.Attr("name", "fire"), h.Attr("value", fire))),
 			h.El("button", "Show"), h.If(b.Filtered, h.Join(" ", link("/runs", "all")))),
 		h.If(b.Query.Fire != 0, h.El("p", "Of ", link(fireAddress(b.Query.Fire), "fire "+fire), ".")),
-		list,
+		runs(b.Runs, none, f.Now),
 		newestAndOlder(b.Paged, "/runs", b.Older),
 	)
 }

@@ -39,7 +39,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/ranking":                         {"Scores", "wins with", "part-ts", fmt.Sprintf("fire=%d", fire-1)},
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
 		"/review":                          {string(ended), `data-label="State">waiting<`, `data-label="Lines">1<`},
-		"/claims":                          {"run " + string(open), "Last denials"},
+		"/claims":                          {"run:" + string(open), "Last denials"},
 		"/fires":                           {fmt.Sprintf(`href="/fires/%d"`, fire)},
 		fmt.Sprintf("/fires/%d", fire):     {"Decisions and reasons", string(ended), "productive", "no workable task"},
 		"/runs":                            {string(ended), string(open), "<select"},

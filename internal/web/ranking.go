@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"net/http"
@@ -13,7 +14,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/selector"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // fireBody is a fire, and its ranking as it comes out when it is ranked again.
@@ -42,16 +43,16 @@ type scoreView struct {
 type barView struct{ Class, X, Width string }
 
 // ranking explains the last fire, or the one that is asked for.
-func (s *site) ranking(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) ranking(r *http.Request, e *inspect.Explainer) (content, error) {
 	id, err := fireNumber(r.URL.Query().Get("fire"))
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	last, err := e.LastFire(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
-	v := view{Title: "Ranking", Live: id == 0, Events: "/events", Body: rankingBody{}, Object: wire.NewRanking(fleet.Fire{}, nil, nil)}
+	v := content{Title: "Ranking", Live: id == 0, Events: "/events", Body: rankingBody{}, Object: view.Ranking(nil, nil).JSON(fleet.Fire{})}
 	if id == 0 {
 		id = last
 	}
@@ -60,7 +61,7 @@ func (s *site) ranking(r *http.Request, e *inspect.Explainer) (view, error) {
 	}
 	d, err := e.FireDetail(r.Context(), id)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := newFireBody(d, id >= last)
 	v.Title, v.Body, v.Object = fmt.Sprintf("Ranking of fire %d", id), rankingBody{b}, b.object()
@@ -88,7 +89,7 @@ func (b rankingBody) html(f frame) h.HTML {
 	address := func(id fleet.FireID) string { return fmt.Sprintf("/ranking?fire=%d", id) }
 	return h.Join(
 		h.El("h1", "Ranking of fire ", link(fireAddress(b.ID), b.ID)),
-		h.El("p", when(b.At, f.Now), h.If(b.Pool != "", ", pool "+b.Pool), ".", remarks),
+		h.El("p", view.When(b.At, f.Now), h.If(b.Pool != "", ", pool "+b.Pool), ".", remarks),
 		ranking,
 		b.neighbours(address, h.Join(" ", link("/ranking", "Last"))),
 	)
@@ -106,21 +107,21 @@ func (b fireBody) neighbours(address func(fleet.FireID) string, last any) h.HTML
 	return pager(h.If(b.ID > 1, older), h.If(!b.Last, h.Join(newer, last)))
 }
 
-func (s *site) fire(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) fire(r *http.Request, e *inspect.Explainer) (content, error) {
 	id, err := fireNumber(part(r, "fire"))
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	last, err := e.LastFire(r.Context())
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	d, err := e.FireDetail(r.Context(), id)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	b := newFireBody(d, id >= last)
-	return view{Title: fmt.Sprintf("Fire %d", id), Live: b.Last, Events: "/events", Body: b, Object: b.object()}, nil
+	return content{Title: fmt.Sprintf("Fire %d", id), Live: b.Last, Events: "/events", Body: b, Object: b.object()}, nil
 }
 
 // newFireBody lays out a fire.
@@ -153,7 +154,7 @@ func (b fireBody) html(f frame) h.HTML {
 	return h.Join(
 		h.El("h1", "Fire ", b.ID),
 		h.El("dl.facts",
-			fact("When", when(b.At, f.Now), " ", unit(screen.Stamp(b.At))),
+			fact("When", view.When(b.At, f.Now), " ", unit(screen.Stamp(b.At))),
 			h.If(b.Pool != "", fact("Pool", b.Pool)),
 			fact("Started", b.Count(fleet.Spawn), " of at most ", b.Workers),
 			fact("Skipped", b.Count(fleet.Skip)),
@@ -162,7 +163,7 @@ func (b fireBody) html(f frame) h.HTML {
 			fact("Seed", code(b.Seed))),
 		h.If(b.Fallback != "", h.El("p.warn", "! The external selector was not followed: ", bdi(b.Fallback))),
 		section("section", "choices", "Decisions and reasons", b.choices()),
-		h.If(len(b.Others) > 0, section("section", "more", "Sessions that followed", runs(b.Others, f.Now))),
+		h.If(len(b.Others) > 0, section("section", "more", "Sessions that followed", runs(b.Others, "", f.Now))),
 		section("section", "ranking", "Its ranking", b.replayed()),
 		b.neighbours(fireAddress, nil),
 	)
@@ -184,29 +185,26 @@ func (b fireBody) replayed() h.HTML {
 
 func (b fireBody) choices() h.HTML {
 	type choice = fleet.Choice
-	return table[choice]{
-		selector: "table.cards#choices", region: "Choices", caption: "In order of decision", heads: map[string]any{"Became": "Result"},
-		columns: []column[choice]{
-			{"Category", "", func(c choice) any { return bdi(c.Category) }},
-			{"Decision", "", func(c choice) any { return state(signOfDecision(c.Decision)) }},
-			{"Rank", "n", func(c choice) any { return orDash(c.Rank > 0, c.Rank) }},
-			{"Score", "n", func(c choice) any { return orDash(c.Rank > 0, three(c.Score)) }},
-			{"Chance", "n", func(c choice) any {
-				if c.Odds == nil {
-					return dash
-				}
-				return report.Percent(*c.Odds)
-			}},
-			{"Why", "text", func(c choice) any { return bdi(c.Reason) }},
-			{"Became", "", func(c choice) any {
-				r, found := b.ByID[c.Run]
-				if !found {
-					return orDash(c.Run != "", linkToRun(c.Run))
-				}
-				return h.Join(linkToRun(c.Run), " ", state(r.Sign()), h.If(r.Verdict.Grade != nil, h.Join(" ", grade(r.Verdict.Grade))))
-			}},
-		},
-	}.of(b.Choices)
+	return view.View[choice]{
+		view.Cell("Category", "", func(c choice) any { return bdi(c.Category) }),
+		view.Cell("Decision", "", func(c choice) any { return view.State(signOfDecision(c.Decision)) }),
+		view.Cell("Rank", ".n", func(c choice) any { return orDash(c.Rank > 0, c.Rank) }),
+		view.Cell("Score", ".n", func(c choice) any { return orDash(c.Rank > 0, three(c.Score)) }),
+		view.Cell("Chance", ".n", func(c choice) any {
+			if c.Odds == nil {
+				return dash
+			}
+			return report.Percent(*c.Odds)
+		}),
+		view.Cell("Why", ".text", func(c choice) any { return bdi(c.Reason) }),
+		view.Cell("Result", "", func(c choice) any {
+			r, found := b.ByID[c.Run]
+			if !found {
+				return orDash(c.Run != "", view.OfRun(c.Run).HTML())
+			}
+			return h.Join(view.OfRun(c.Run).HTML(), " ", view.State(r.Sign()), h.If(r.Final() != nil, h.Join(" ", grade(r.Final()))))
+		}),
+	}.HTML(b.Choices, view.Page{ID: "choices", Caption: "In order of decision"})
 }
 
 func signOfDecision(d fleet.Decision) fleet.Sign {
@@ -220,14 +218,14 @@ func signOfDecision(d fleet.Decision) fleet.Sign {
 	return fleet.Sign{Mood: fleet.NoWork, Mark: dash, Word: "skipped"}
 }
 
-func (b fireBody) object() wire.Ranking {
+func (b fireBody) object() json.RawMessage {
 	var runs []fleet.RunStatus
 	for _, c := range b.Choices {
 		if r, found := b.ByID[c.Run]; found {
 			runs = append(runs, r)
 		}
 	}
-	return wire.NewRanking(b.Fire, b.Result, append(runs, b.Others...))
+	return view.Ranking(b.Result, append(runs, b.Others...)).JSON(b.Fire)
 }
 
 // scoresOf draws the scores to one scale: terms that add to a score to the right of nothing,

@@ -9,6 +9,7 @@ import (
 	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/review"
+	"stint/internal/view"
 	"stint/internal/wire"
 )
 
@@ -23,8 +24,8 @@ type reviewBody struct {
 // mostItems is how many items a page lists: more than anybody looks through in a day.
 const mostItems = 200
 
-func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
-	v := view{Title: "Review", Live: true, Events: "/events"}
+func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
+	v := content{Title: "Review", Live: true, Events: "/events"}
 	var (
 		target review.Target
 		items  []review.Item
@@ -33,15 +34,15 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (view, error) {
 	if e.Work != nil {
 		var err error
 		if target, items, err = e.Review(r.Context()); err != nil {
-			return view{}, err
+			return content{}, err
 		}
 		if left, err = e.LeftBeside(r.Context(), items); err != nil {
-			return view{}, err
+			return content{}, err
 		}
 	}
 	tasks, err := e.TasksInReview(r.Context(), items)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 	shown := items[:min(len(items), mostItems)]
@@ -58,19 +59,19 @@ func (b *reviewBody) html(f frame) h.HTML {
 		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
 		h.El("p", "In a terminal, ", code("stint review show RUN"), " shows one, ", code("stint review land RUN"), " brings it into the target branch, and ",
 			code("stint review reject RUN --reason TEXT"), " gives the next session the reason."),
-		table[item]{selector: "table.cards#review", region: "In review", caption: "Waiting for review", columns: []column[item]{
-			{"Run", "", func(i item) any { return linkToRun(i.Run) }},
-			{"Category", "", func(i item) any { return orDash(i.Session.Category != "", bdi(i.Session.Category)) }},
-			{"Task", "text.more", func(i item) any { return task(i.Session.Task) }},
-			{"Grade", "", func(i item) any { return grade(i.Session.Verdict.Grade) }},
-			{"Age", "", func(i item) any { return when(i.Since, f.Now) }},
-			{"Files", "n.more", func(i item) any { return len(i.Files) }},
-			{"Lines", "n.more", func(i item) any { return i.Lines }},
-			{"State", "", func(i item) any { return i.State }},
-			{"Why", "text.more", func(i item) any { return orDash(i.Why != "", bdi(i.Why)) }},
-		}}.or(b.Items, "Nothing waits for review."),
+		view.View[item]{
+			view.Cell("Run", "", func(i item) any { return view.OfRun(i.Run).HTML() }),
+			view.Cell("Category", "", func(i item) any { return orDash(i.Session.Category != "", bdi(i.Session.Category)) }),
+			view.Cell("Task", ".text.more", func(i item) any { return view.OfTask(i.Session.Task).HTML() }),
+			view.Cell("Grade", "", func(i item) any { return grade(i.Session.Final()) }),
+			view.Cell("Age", "", func(i item) any { return view.When(i.Since, f.Now) }),
+			view.Cell("Files", ".n.more", func(i item) any { return len(i.Files) }),
+			view.Cell("Lines", ".n.more", func(i item) any { return i.Lines }),
+			view.Cell("State", "", func(i item) any { return i.State }),
+			view.Cell("Why", ".text.more", func(i item) any { return orDash(i.Why != "", bdi(i.Why)) }),
+		}.HTML(b.Items, view.Page{ID: "review", Caption: "Waiting for review", None: "Nothing waits for review."}),
 		h.If(b.More > 0, h.El("p", more, code("stint review"))),
 		h.If(len(b.Tasks) > 0, h.El("p", "Tasks in review whose work is on no branch; ", code("stint task done TASK"), " accepts one: ",
-			h.Each(b.Tasks, func(t fleet.Task) h.HTML { return h.Join(task(t.ID), " ") }))),
+			h.Each(b.Tasks, func(t fleet.Task) h.HTML { return h.Join(view.OfTask(t.ID).HTML(), " ") }))),
 	)
 }

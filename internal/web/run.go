@@ -19,7 +19,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/transcript"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // runBody is one run.
@@ -47,7 +47,7 @@ func (b runBody) html(f frame) h.HTML {
 			parts(b.Terms, "parts", "They add up to the grade, unless it is cut off at 0 or 1", "Part", "Grade", signed),
 			parts(b.Facts, "facts", "Other facts of the session", "Fact", "Value", func(v float64) string { return fmt.Sprint(v) }))),
 		h.If(len(b.Denials) > 0, section("section", "denied", "Denied", h.El("ul#denials", h.Each(b.Denials, func(d fleet.DeniedClaim) h.HTML {
-			return h.El("li", when(d.At, f.Now), ": ", bdi(d.Key), " in ", d.Category, " was held by ", holder(d.Holder))
+			return h.El("li", view.When(d.At, f.Now), ": ", bdi(d.Key), " in ", d.Category, " was held by ", view.OfHolder(d.Holder).HTML())
 		})))),
 		h.If(len(b.Lessons) > 0, section("section", "lessons", "Lessons", h.El("ul#lessons", h.Each(b.Lessons, func(l fleet.LessonUse) h.HTML {
 			how := "withheld, by chance"
@@ -63,9 +63,9 @@ func (b runBody) html(f frame) h.HTML {
 // lead says how the run stands, and what a person may do about it.
 func (b runBody) lead() h.HTML {
 	todo := map[fleet.RunState]string{fleet.RunSuspended: fmt.Sprint("kill -CONT ", b.PID), fleet.RunCrashed: "stint reap"}[b.State]
-	graded := !b.EndedAt.IsZero() && b.Verdict.Grade != nil
-	return h.El("p.lead#state", state(b.Sign), " ", h.If(todo != "", h.Join(code(todo), " ")),
-		h.If(graded, h.Join("grade ", grade(b.Verdict.Grade), " ")), h.If(b.Verdict.Reason != "", bdi(b.Verdict.Reason)))
+	graded := !b.EndedAt.IsZero() && b.Final() != nil
+	return h.El("p.lead#state", view.State(b.Sign), " ", h.If(todo != "", h.Join(code(todo), " ")),
+		h.If(graded, h.Join("grade ", grade(b.Final()), " ")), h.If(b.Verdict.Reason != "", bdi(b.Verdict.Reason)))
 }
 
 func (b runBody) facts(now time.Time) h.HTML {
@@ -75,14 +75,14 @@ func (b runBody) facts(now time.Time) h.HTML {
 	}
 	return h.El("dl.facts#run",
 		fact("Category", link(ofCategory(r.Category), r.Category), h.If(r.Lane > 0, fmt.Sprintf(", lane %d", r.Lane))),
-		fact("Task", task(r.Task), h.If(r.Verdict.TaskState != "", h.Join(" ", unit("left ", r.Verdict.TaskState)))),
+		fact("Task", view.OfTask(r.Task).HTML(), h.If(r.Verdict.TaskState != "", h.Join(" ", unit("left ", r.Verdict.TaskState)))),
 		h.If(b.Machine != "", fact("Machine", bdi(screen.Elsewhere(b.RunStatus, now)))),
 		fact("Agent", bdi(orDash(r.Agent != "", r.Agent))),
-		fact("Created", when(r.CreatedAt, now)),
-		h.If(!r.NotBefore.IsZero(), fact("Not before", when(r.NotBefore, now))),
-		fact("Began", when(r.StartedAt, now)),
-		fact("Took", took(b.RunStatus, now), untilTimeout(b.RunStatus, now)),
-		h.If(!r.EndedAt.IsZero(), fact("Ended", when(r.EndedAt, now))),
+		fact("Created", view.When(r.CreatedAt, now)),
+		h.If(!r.NotBefore.IsZero(), fact("Not before", view.When(r.NotBefore, now))),
+		fact("Began", view.When(r.StartedAt, now)),
+		fact("Took", view.Stretch{From: r.StartedAt, To: r.EndedAt}.HTML(now), untilTimeout(b.RunStatus, now)),
+		h.If(!r.EndedAt.IsZero(), fact("Ended", view.When(r.EndedAt, now))),
 		fact("Tokens", count(tokens)),
 		b.cost(),
 		b.exitStatus(),
@@ -102,9 +102,9 @@ func (b runBody) cost() any {
 	case u.USD == nil:
 		return nil
 	case u.Cost.Estimated():
-		return fact("Cost", "≈", cost(*u.USD, 0), " ", unit(u.Cost))
+		return fact("Cost", "≈", view.Money{USD: *u.USD}.String(), " ", unit(u.Cost))
 	}
-	return fact("Cost", cost(*u.USD, 0))
+	return fact("Cost", view.Money{USD: *u.USD}.String())
 }
 
 func (b runBody) exitStatus() any {
@@ -160,12 +160,12 @@ func (l logView) html(id fleet.RunID) h.HTML {
 // logShown is how much of a log a page shows: its end.
 const logShown = 64 << 10
 
-func (s *site) run(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {
 	d, err := s.detail(r, e)
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
-	v := view{Title: "Run " + string(d.ID), Object: wire.NewRunDetail(d)}
+	v := content{Title: "Run " + string(d.ID), Object: view.RunDetail().JSON(d)}
 	if v.Live = d.EndedAt.IsZero(); v.Live {
 		v.Events = "/runs/" + string(d.ID) + "/events"
 	}

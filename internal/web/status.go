@@ -17,8 +17,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/store"
-	"stint/internal/survey"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // statusBody is the first page.
@@ -57,18 +56,18 @@ const (
 	mostOfKind, mostOfReason = 3, 100
 )
 
-func (s *site) status(r *http.Request, e *inspect.Explainer) (view, error) {
+func (s *site) status(r *http.Request, e *inspect.Explainer) (content, error) {
 	ctx := r.Context()
 	const day = 24 * time.Hour
 	spans, span, err := chosenSpan(r, "span", "6h", []namedSpan{{"2h", 2 * time.Hour}, {"6h", 6 * time.Hour}, {"24h", day}, {"7d", 7 * day}})
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
 	st, err := e.Status(ctx, inspect.StatusOptions{Fires: statusFires, Runs: statusRuns})
 	if err != nil {
-		return view{}, err
+		return content{}, err
 	}
-	v := view{Title: "Status", Live: true, Events: "/events", Object: wire.NewStatus(e.Config.Fleet, st)}
+	v := content{Title: "Status", Live: true, Events: "/events", Object: view.Status(e.Config.Fleet).JSON(st)}
 	if wantsJSON(r) {
 		return v, nil
 	}
@@ -93,8 +92,8 @@ func (b statusBody) html(f frame) h.HTML {
 		section("section.brief", "lanes", "Lanes", b.lanes(f.Now)),
 		h.If(len(b.Hosts) > 0, b.machines(f.Now)),
 		h.If(b.Day.All.Ended > 0, b.day()),
-		h.If(len(b.Runs) > 0, section("section.brief.last", "runs", "Last runs", runs(b.Runs, f.Now), h.El("p", link("/runs", "All runs")))),
-		h.If(len(b.Fires) > 0, section("section.brief.last", "fires", "Last fires", fires(b.Fires, f.Now),
+		h.If(len(b.Runs) > 0, section("section.brief.last", "runs", "Last runs", runs(b.Runs, "", f.Now), h.El("p", link("/runs", "All runs")))),
+		h.If(len(b.Fires) > 0, section("section.brief.last", "fires", "Last fires", fires(b.Fires, "", f.Now),
 			h.El("p", link("/fires", "All fires"), " · ", link("/ranking", "the last ranking explained")))),
 	)
 }
@@ -119,7 +118,7 @@ func (b statusBody) summary(now time.Time) h.HTML {
 	case b.Next.Firing:
 		next = "a fire is under way"
 	case !b.Next.Next.IsZero():
-		next = h.Join("next fire ", when(b.Next.Next, now))
+		next = h.Join("next fire ", view.When(b.Next.Next, now))
 	}
 	return h.El("p.lead#summary", running, ", ", next, h.If(b.Blocked != "", h.Join(", ", bdi(b.Blocked))), ".")
 }
@@ -145,7 +144,7 @@ func (b statusBody) facts(now time.Time) h.HTML {
 	}
 	if len(b.Fires) > 0 {
 		last := b.Fires[0]
-		facts = append(facts, fact("Last fire", link(fireAddress(last.ID), last.ID), ", ", when(last.At, now)))
+		facts = append(facts, fact("Last fire", link(fireAddress(last.ID), last.ID), ", ", view.When(last.At, now)))
 	}
 	facts = append(facts, fact("Claims held", link("/claims", len(b.Claims)), h.If(b.People > 0, fmt.Sprintf(", %d by people", b.People))))
 	if day := b.Day.All; day.Ended > 0 {
@@ -154,7 +153,7 @@ func (b statusBody) facts(now time.Time) h.HTML {
 	}
 	for _, s := range b.Spent {
 		if s.Scope == "fleet" {
-			facts = append(facts, fact("Used today", fmt.Sprintf("%d runs, %s tokens, %s", s.Runs, plain.Count(s.Tokens), cost(s.USD, s.Guessed))))
+			facts = append(facts, fact("Used today", fmt.Sprintf("%d runs, %s tokens, %s", s.Runs, plain.Count(s.Tokens), view.Money{USD: s.USD, Guessed: s.Guessed}.String())))
 		}
 	}
 	return h.El("dl.facts#facts", facts...)
@@ -162,18 +161,8 @@ func (b statusBody) facts(now time.Time) h.HTML {
 
 // machines are those of a fleet that has several.
 func (b statusBody) machines(now time.Time) h.HTML {
-	type host = survey.HostState
-	return section("section.brief", "machines", "Machines", table[host]{
-		selector: "table.cards#machines-list", region: "Machines", caption: "By name",
-		columns: []column[host]{
-			{"Machine", "", func(m host) any { return h.Join(bdi(m.Name), h.If(m.Here, " (here)")) }},
-			{"Heard", "", func(m host) any { return when(m.HeardAt, now) }},
-			{"Sessions", "n", func(m host) any { return m.Sessions }},
-			{"Last fire", "", func(m host) any { return when(m.FiredAt, now) }},
-			{"Version", "more", func(m host) any { return bdi(m.Version) }},
-			{"Wrong", "text", func(m host) any { return bdi(orDash(m.Trouble != "", m.Trouble)) }},
-		},
-	}.of(b.Hosts))
+	page := view.Page{ID: "machines-list", Caption: "By name", Now: now}
+	return section("section.brief", "machines", "Hosts", view.Host().HTML(b.Hosts, page))
 }
 
 // nextOf is when a pool's timer fires.
@@ -182,36 +171,37 @@ func nextOf(t fleet.Timer, now time.Time) any {
 	case t.Firing:
 		return "now"
 	case !t.Active:
-		return state(fleet.Sign{Mood: fleet.Ended, Mark: "!", Word: "no timer"})
+		return view.State(fleet.Sign{Mood: fleet.Ended, Mark: "!", Word: "no timer"})
 	case t.Next.IsZero():
 		return "not known"
 	}
-	return when(t.Next, now)
+	return view.When(t.Next, now)
 }
 
 // lanes are the lanes in use, those that are not, and how it was before.
 func (b statusBody) lanes(now time.Time) h.HTML {
-	busy := table[laneView]{
-		selector: "table.cards#lanes", region: "Lanes in use", caption: "In use", naming: 1,
-		row: func(l laneView) h.Attribute { return h.Attr("id", "run-"+string(l.ID)) },
-		columns: []column[laneView]{
-			{"State", "", func(l laneView) any { return state(l.Sign()) }},
-			{"Lane", "", func(l laneView) any { return screen.LaneName(l.Category, l.Number, l.Number) }},
-			{"Task", "text", func(l laneView) any { return task(l.Task) }},
-			{"Agent", "more", func(l laneView) any { return bdi(orDash(l.Agent != "", l.Agent)) }},
-			{"For", "", func(l laneView) any { return h.Join(since(l.StartedAt, now), untilTimeout(*l.RunStatus, now)) }},
-			{"Tokens", "n.more", func(l laneView) any { return count(l.Tokens) }},
-			{"Run", "", func(l laneView) any { return linkToRun(l.ID) }},
-		},
+	busy := view.View[laneView]{
+		view.Cell("State", "", func(l laneView) any { return view.State(l.Sign()) }),
+		view.Cell("Lane", "", func(l laneView) any { return screen.LaneName(l.Category, l.Number, l.Number) }).Names(),
+		view.Cell("Task", ".text", func(l laneView) any { return view.OfTask(l.Task).HTML() }),
+		view.Cell("Agent", ".more", func(l laneView) any { return bdi(orDash(l.Agent != "", l.Agent)) }),
+		view.Cell("For", "", func(l laneView) any {
+			return h.Join(view.Stretch{From: l.StartedAt}.HTML(now), untilTimeout(*l.RunStatus, now))
+		}),
+		view.Cell("Tokens", ".n.more", func(l laneView) any { return count(l.Tokens) }),
+		view.Cell("Run", "", func(l laneView) any { return view.OfRun(l.ID).HTML() }),
 	}
 	if len(b.Hosts) > 0 {
-		busy.columns = append(busy.columns, column[laneView]{"Machine", "more", func(l laneView) any { return bdi(screen.Elsewhere(*l.RunStatus, now)) }})
+		busy = append(busy, view.Cell("Host", ".more", func(l laneView) any { return bdi(screen.Elsewhere(*l.RunStatus, now)) }))
 	}
 	var idle []any
 	for _, l := range b.Idle() {
 		idle = append(idle, h.If(len(idle) > 0, ", "), link(ofCategory(l.Category), screen.LaneName(l.Category, l.Number, b.Counts[l.Category])))
 	}
-	parts := []any{busy.or(b.Busy, "No lane is in use."), h.If(len(idle) > 0, h.El("p.idle", "○ idle: ", idle))}
+	lanes := view.Page{ID: "lanes", Caption: "In use", None: "No lane is in use.", Row: func(i int) h.Attribute {
+		return h.Attr("id", "run-"+string(b.Busy[i].ID))
+	}}
+	parts := []any{busy.HTML(b.Busy, lanes), h.If(len(idle) > 0, h.El("p.idle", "○ idle: ", idle))}
 	if b.Timeline != (h.HTML{}) {
 		parts = append(parts, h.El("div.timeline#timeline",
 			h.El("p.spans", "Timeline of the last", spanLinks("/", "span", b.Spans)), b.Timeline,
@@ -230,18 +220,16 @@ func spanLinks(path, name string, spans []spanLink) h.HTML {
 func (b statusBody) day() h.HTML {
 	type category = report.CategoryUse
 	outcomes := h.Each(b.Day.All.Ends(), func(c report.OutcomeCount) h.HTML {
-		return h.Join(link(query("/runs", "outcome", c.Outcome), h.Attr("class", "chip"), state(c.Outcome.Sign()), " ", h.El("b", c.Runs)), " ")
+		return h.Join(link(query("/runs", "outcome", c.Outcome), h.Attr("class", "chip"), view.State(c.Outcome.Sign()), " ", h.El("b", c.Runs)), " ")
 	})
-	return section("section.brief", "day", "Last 24 hours", h.El("p.outcomes#outcomes", outcomes), table[category]{
-		selector: "table.cards#day", region: "By category", caption: "By category", columns: []column[category]{
-			{"Category", "", func(c category) any { return link(ofCategory(c.Category), c.Category) }},
-			{"Sessions", "n", func(c category) any { return c.Sessions }},
-			{"Part of all", "more", func(c category) any { return meter(c.Part, report.Percent(c.Part), target(c.Target)) }},
-			{"Share", "n.more", func(c category) any { return report.Percent(c.Share) }},
-			{"Graded", "n.more", func(c category) any { return c.Graded }},
-			{"Mean grade", "", func(c category) any { return orDash(c.Graded > 0, meter(c.Mean(), two(c.Mean()))) }},
-		},
-	}.of(b.Day.Categories))
+	return section("section.brief", "day", "Last 24 hours", h.El("p.outcomes#outcomes", outcomes), view.View[category]{
+		view.Cell("Category", "", func(c category) any { return link(ofCategory(c.Category), c.Category) }),
+		view.Cell("Sessions", ".n", func(c category) any { return c.Sessions }),
+		view.Cell("Part of all", ".more", func(c category) any { return view.Meter(c.Part, report.Percent(c.Part), view.Target(c.Target)) }),
+		view.Cell("Share", ".n.more", func(c category) any { return report.Percent(c.Share) }),
+		view.Cell("Graded", ".n.more", func(c category) any { return c.Graded }),
+		view.Cell("Mean grade", "", func(c category) any { return orDash(c.Graded > 0, view.Meter(c.Mean(), two(c.Mean()))) }),
+	}.HTML(b.Day.Categories, view.Page{ID: "day", Caption: "By category"}))
 }
 
 // summarize says how the fleet does in one sentence, and what is out of order.

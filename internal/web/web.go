@@ -116,8 +116,8 @@ func asset(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, kind, text) }
 }
 
-// view is what a page shows.
-type view struct {
+// content is what a page shows.
+type content struct {
 	Title  string
 	Live   bool   // it may change while one looks
 	Events string // where it hears of that
@@ -129,11 +129,11 @@ type view struct {
 type body interface{ html(f frame) h.HTML }
 
 // page gathers what there is to show.
-type page func(*http.Request, *inspect.Explainer) (view, error)
+type page func(*http.Request, *inspect.Explainer) (content, error)
 
 // frame is what all pages have.
 type frame struct {
-	view
+	content
 	Fleet   fleet.Name
 	Section string // the path of the page's kind
 	Version string
@@ -145,7 +145,7 @@ type frame struct {
 func (s *site) page(p page, look look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
-			v     view
+			v     content
 			f     = s.frame(r)
 			wrong error // what the page found wrong with the request
 		)
@@ -165,7 +165,7 @@ func (s *site) page(p page, look look) http.Handler {
 			writeJSON(w, r, http.StatusOK, v.Object)
 			return
 		}
-		f.view = v
+		f.content = v
 		render(w, http.StatusOK, f)
 	})
 }
@@ -311,7 +311,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, f failure) {
 		return
 	}
 	page := s.frame(r)
-	page.view = view{Title: f.Title, Body: f}
+	page.content = content{Title: f.Title, Body: f}
 	if f.Status == http.StatusServiceUnavailable { // it may be over soon
 		page.Live, page.Events, page.Change = true, "/events", unavailable
 	}

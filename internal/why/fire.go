@@ -204,8 +204,8 @@ func fate(r fleet.Run, planned fleet.Category, denials []fleet.DeniedClaim, now 
 		return sentence("%s has not begun", joined(text))
 	case r.EndedAt.IsZero():
 		return sentence("%s is under way since %s", joined(text), moment(r.StartedAt, now))
-	case r.Verdict.Grade != nil:
-		return sentence("%s ended %s with grade %.3f%s", joined(text), r.Verdict.Outcome, *r.Verdict.Grade, tail(r.Verdict.Reason))
+	case r.Final() != nil:
+		return sentence("%s ended %s with grade %.3f%s", joined(text), r.Verdict.Outcome, *r.Final(), tail(r.Verdict.Reason))
 	}
 	return sentence("%s ended %s%s", joined(text), r.Verdict.Outcome, tail(r.Verdict.Reason))
 }

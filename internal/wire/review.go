@@ -1,12 +1,14 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/review"
+	"stint/internal/view"
 )
 
 // Review is stint/review@1.
@@ -57,7 +59,8 @@ type ReviewDetail struct {
 	Target string     `json:"target"` // the branch that the work is to get into
 	Tip    string     `json:"tip"`
 	Item   ReviewItem `json:"item"`
-	Run    *RunDetail `json:"run"` // null: the record has no such run
+
+	Run json.RawMessage `json:"run" view:"stint/run-detail@1 or null"` // null: the record has no such run
 
 	Questions []string `json:"questions"` // lines that the agent printed below "Open questions"
 }
@@ -66,7 +69,7 @@ type ReviewDetail struct {
 func NewReviewDetail(t review.Target, i review.Item, d *inspect.RunDetail, at time.Time) ReviewDetail {
 	w := ReviewDetail{Schema: "stint/review-item@1", At: plain.Stamp(at), Target: t.Name, Tip: t.Tip, Item: newReviewItem(i), Questions: []string{}}
 	if d != nil {
-		w.Run = new(NewRunDetail(*d))
+		w.Run = view.RunDetail().JSON(*d)
 	}
 	return w
 }
@@ -86,32 +89,6 @@ type ReviewDiff struct {
 // NewReviewDiff is the change of one session as JSON.
 func NewReviewDiff(t review.Target, i review.Item, diff string, cut bool) ReviewDiff {
 	return ReviewDiff{"stint/review-diff@1", i.Run, i.Name, t.Name, i.Tip, some(i.LandedAs()), diff, cut}
-}
-
-// LandedList is stint/landed@1.
-type LandedList struct {
-	Schema string   `json:"schema"`
-	Landed []Landed `json:"landed"` // the latest first
-}
-
-// Landed is work of one run that the target got.
-type Landed struct {
-	Run      fleet.RunID    `json:"run"`
-	Category fleet.Category `json:"category"`
-	Task     *fleet.TaskID  `json:"task"`
-	Grade    *float64       `json:"final_grade"`
-	Fate     fleet.FateKind `json:"fate"`      // merged, changed, unreviewed or reverted
-	Commit   string         `json:"commit"`    // the run's last
-	As       *string        `json:"landed_as"` // the target's commit; null: nobody knows
-	By       string         `json:"by"`        // who decided: a user's name, forge or git
-	At       string         `json:"at"`
-}
-
-// NewLanded is landed work as JSON.
-func NewLanded(list []review.Landed) LandedList {
-	return LandedList{"stint/landed@1", each(list, func(l review.Landed) Landed {
-		return Landed{l.ID, l.Category, some(l.Task), l.Final(), l.Kind, l.Commit, some(l.As), l.By, plain.Stamp(l.At)}
-	})}
 }
 
 // ReviewDecision is what a person or a landing decided of an item.

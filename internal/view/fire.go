@@ -1,0 +1,128 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+	"stint/internal/replay"
+	"stint/internal/selector"
+	"stint/internal/why"
+)
+
+// OfFire leads to a fire's page.
+func OfFire(id fleet.FireID) Ref { return Ref{fmt.Sprint(id), fmt.Sprintf("/fires/%d", id)} }
+
+// Fire is a fire as it was recorded.
+func Fire() View[fleet.Fire] { return FireUnderWay(false, 0, nil) }
+
+// Fires are fires, newest first.
+func Fires() View[[]fleet.Fire] { return List("stint/fires@1", "fires", "newest first", Fire()) }
+
+// FireUnderWay is a fire of this moment, with the terms of its scores.
+func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.Explain) View[fleet.Fire] {
+	type fire = fleet.Fire
+	return View[fire]{
+		Schema[fire]("stint/fire@1"),
+		Data("fire", "integer", "0 with a dry run", func(f fire) fleet.FireID { return f.ID }),
+		Link("", "Fire", "", func(f fire) Ref { return OfFire(f.ID) }),
+		Bool("dry_run", "", func(fire) bool { return dryRun }),
+		Age("at", "", func(f fire) time.Time { return f.At }),
+		Word("pool", "Pool", "", func(f fire) string { return f.Pool }),
+		Word("seed", "", "", func(f fire) string { return strconv.FormatUint(f.Seed, 10) }),
+		Int("tier", "", "0: another selector's payload", func(fire) selector.Tier { return tier }),
+		Int("spawned", "", "", func(f fire) int { return f.Count(fleet.Spawn) }),
+		Int("skipped", "", "", func(f fire) int { return f.Count(fleet.Skip) }),
+		Int("failed", "", "", func(f fire) int { return f.Count(fleet.StartFailed) }),
+		Links("Started", func(f fire) []Ref {
+			spawned := plain.Kept(f.Choices, func(c fleet.Choice) bool { return c.Decision == fleet.Spawn })
+			return plain.Each(spawned, func(c fleet.Choice) Ref { return Ref{string(c.Category), OfRun(c.Run).Path} })
+		}),
+		Text("", "Why nothing", "", func(f fire) string { return why.Nothing(f) }),
+		Text("fallback", "", "why the external selector was not followed; empty: it was, or there is none",
+			func(f fire) string { return f.Fallback }),
+		Each("categories", "", Choice(), func(f fire) []fleet.Choice { return f.Choices }),
+		ByName("explain", "selector.Explain", "The terms of the scores, by category; only of a fire that is under way.",
+			func(fire) map[string]selector.Explain { return explain }).OrAbsent(),
+	}
+}
+
+// Choice is what a fire decided about one category.
+func Choice() View[fleet.Choice] {
+	type choice = fleet.Choice
+	return View[choice]{
+		Word("category", "", "", func(c choice) fleet.Category { return c.Category }),
+		Word("decision", "", "", func(c choice) fleet.Decision { return c.Decision }),
+		Text("reason", "", "", func(c choice) string { return c.Reason }),
+		Word("source", "", "", func(c choice) fleet.Source { return c.Source }),
+		Int("rank", "", "", func(c choice) int { return c.Rank }),
+		Number("score", "", func(c choice) float64 { return c.Score }),
+		Data("odds", "number or null", "probability of being started; null: another selector's ranking",
+			func(c choice) *float64 { return c.Odds }),
+		Word("agent", "", "that is to work; empty: it is not started", func(c choice) string { return c.Agent }),
+		Word("task", "", "that another selector chose, tried first; empty: the usual order", func(c choice) fleet.TaskID { return c.Task }),
+		Text("unit", "", "", func(c choice) string { return c.Unit }),
+		Word("run", "", "", func(c choice) fleet.RunID { return c.Run }),
+	}
+}
+
+// Ranking is a recorded fire, ranked again; nil: it cannot be. Runs are those of the fire.
+func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
+	type fire = fleet.Fire
+	followed, tier := "other", selector.Tier(0)
+	if r != nil && r.Followed {
+		followed, tier = "stint", r.Selection.Tier
+	}
+	return View[fire]{
+		Schema[fire]("stint/ranking@1"),
+		Part("fire", "", FireUnderWay(false, tier, nil), func(f fire) fire { return f }),
+		Word("followed", "", `"stint", or "other" for another selector's payload`, func(fire) string { return followed }),
+		Bool("identical", "it came out as it was recorded", func(fire) bool { return r != nil && len(r.Differences) == 0 }),
+		Texts("sentences", "", "the winner first, then the others in order, then what is out", func(fire) []string {
+			if r == nil {
+				return nil
+			}
+			return r.Selection.Sentences(selector.Figures)
+		}),
+		Data("selection", "stint/selection@1 or null", "null: the record cannot be ranked again", func(fire) *selector.Payload {
+			if r == nil {
+				return nil
+			}
+			return new(r.Selection.Payload())
+		}),
+		Each("runs", "of this fire", Run(), func(fire) []fleet.RunStatus { return runs }),
+	}
+}
+
+// Replay is a fire that was ranked and decided again.
+func Replay() View[replay.Result] {
+	type result = replay.Result
+	return View[result]{
+		Schema[result]("stint/replay@1"),
+		Int("fire", "", "", func(r result) fleet.FireID { return r.Fire.ID }),
+		At("at", "", "", func(r result) time.Time { return r.Fire.At }),
+		Word("seed", "", "", func(r result) string { return strconv.FormatUint(r.Fire.Seed, 10) }),
+		Bool("identical", "", func(r result) bool { return len(r.Differences) == 0 }),
+		Word("followed", "", `"stint", or "other" for another selector's payload`, func(r result) string {
+			if r.Followed {
+				return "stint"
+			}
+			return "other"
+		}),
+		Each("differences", "", View[replay.Difference]{
+			Text("field", "", "", func(d replay.Difference) string { return d.Field }),
+			Text("recorded", "", "", func(d replay.Difference) string { return d.Recorded }),
+			Text("replayed", "", "", func(d replay.Difference) string { return d.Replayed }),
+		}, func(r result) []replay.Difference { return r.Differences }),
+		Each("categories", "decided again; unit and run are the record's", Choice(), func(r result) []fleet.Choice {
+			return plain.Each(r.Choices, func(c fleet.Choice) fleet.Choice {
+				recorded := r.Fire.Choice(c.Category)
+				c.Unit, c.Run = recorded.Unit, recorded.Run
+				return c
+			})
+		}),
+		Data("selection", "stint/selection@1", "ranked again", func(r result) selector.Payload { return r.Selection.Payload() }),
+	}
+}

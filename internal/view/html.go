@@ -1,0 +1,76 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"stint/internal/fleet"
+	h "stint/internal/markup"
+	"stint/internal/plain"
+	"stint/internal/plot"
+)
+
+// dash stands in a page where there is nothing to show.
+const dash = "–"
+
+// HTML is the name, as a link if it leads anywhere.
+func (r Ref) HTML() h.HTML {
+	name := h.El("bdi", r.ID)
+	switch {
+	case r.ID == "":
+		return h.Join(dash)
+	case r.Path == "":
+		return name
+	}
+	return h.El("a", h.Attr("href", r.Path), name)
+}
+
+// When is a time as pages show it: how long ago, and the exact time when the pointer is on it.
+// A script keeps it up to date.
+func When(t, now time.Time) any {
+	if t.IsZero() {
+		return dash
+	}
+	stamp := plain.Stamp(t)
+	return h.El("time", h.Attr("datetime", stamp), h.Attr("title", stamp), h.Attr("data-at", fmt.Sprint(t.UnixMilli())), plain.Ago(t, now))
+}
+
+// HTML is a length of time, which a script keeps up to date while it still grows.
+func (s Stretch) HTML(now time.Time) any {
+	switch {
+	case s.From.IsZero():
+		return dash
+	case !s.To.IsZero():
+		return plain.Span(s.To.Sub(s.From))
+	}
+	stamp := "since " + plain.Stamp(s.From)
+	return h.El("time", h.Attr("title", stamp), h.Attr("data-since", fmt.Sprint(s.From.UnixMilli())), plain.Span(now.Sub(s.From)))
+}
+
+// State is a sign in its colour.
+func State(s fleet.Sign) h.HTML {
+	return h.El("span.state."+string(s.Mood), h.El("span", h.Attr("aria-hidden", "true"), s.Mark), " ", s.Word)
+}
+
+// Meter is a part of 1 as a bar, with what else the bar shows, and its figure.
+func Meter(level float64, figure string, marks ...any) h.HTML {
+	return h.El("span.grade", Picture("meter", 8, Rect("level", "", Wide(level), 8), marks), figure)
+}
+
+// Target is a mark on a meter.
+func Target(at float64) h.HTML { return Rect("target", Wide(at), "1", 8) }
+
+// Picture is a bar of a hundred units, on its ground.
+func Picture(class string, height int, parts ...any) h.HTML {
+	box := h.Attr("viewBox", fmt.Sprintf("0 0 100 %d", height))
+	stretched := h.Attr("preserveAspectRatio", "none")
+	return h.El("svg."+class, h.Attr("aria-hidden", "true"), box, stretched, Rect("ground", "", "100", height), parts)
+}
+
+// Rect is a part of a picture; x may be left out.
+func Rect(class, x, width string, height int) h.HTML {
+	return h.El("rect."+class, h.If(x != "", h.Attr("x", x)), h.Attr("width", width), h.Attr("height", fmt.Sprint(height)))
+}
+
+// Wide is a part of 1 in the units of a picture.
+func Wide(part float64) string { return plot.Coordinate(100 * min(max(part, 0), 1)) }

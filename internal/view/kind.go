@@ -1,0 +1,362 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"stint/internal/fleet"
+	h "stint/internal/markup"
+	"stint/internal/plain"
+	"stint/internal/report"
+	"stint/internal/screen"
+)
+
+// kind is how values of one type look on each face.
+type kind struct {
+	json   string // its type, as the description says it
+	data   func(any) any
+	none   func(any) bool
+	counts bool // 0 is a value
+	text   func(v any, now time.Time, s screen.Style) screen.Cell
+	short  string                         // the title of a column that has an age on a terminal, and a time in a pipe
+	html   func(v any, now time.Time) any // nil: the text
+	class  string
+	right  bool
+	least  int
+	paint  screen.Paint
+	names  bool // it names the thing
+}
+
+// Ref is a name that leads to a page.
+type Ref struct{ ID, Path string }
+
+// Stretch is the time from a beginning to an end; without an end it lasts.
+type Stretch struct{ From, To time.Time }
+
+// Money is an amount in USD, and how much of it is an estimate.
+type Money struct{ USD, Guessed float64 }
+
+func (m Money) String() string {
+	text := fmt.Sprintf("$%.2f", m.USD)
+	if m.Guessed >= 0.005 {
+		text = "≈" + text
+	}
+	return text
+}
+
+func same(v any) any { return v }
+
+func written(text func(any) string) func(any, time.Time, screen.Style) screen.Cell {
+	return func(v any, _ time.Time, _ screen.Style) screen.Cell { return screen.Text(text(v)) }
+}
+
+func printed(v any) string { return fmt.Sprint(v) }
+
+func number(json string, text func(any) string) kind {
+	return kind{json: json, data: same, counts: true, text: written(text), class: ".n", right: true}
+}
+
+const leastText = 6 // columns of a text that is cut
+
+func field[T any, V comparable](k kind, key, name, doc string, of func(T) V) Field[T] {
+	var zero V
+	k.none = func(v any) bool { return v == any(zero) }
+	return Field[T]{Key: key, Name: name, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+}
+
+// Schema names the objects of a view. It is their first field.
+func Schema[T any](name string) Field[T] {
+	return Word("schema", "", name, func(T) string { return name })
+}
+
+// Word is a short text: a name, a state.
+func Word[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
+	return field(kind{json: "text", data: same, text: written(printed), least: leastText}, key, name, doc, of)
+}
+
+// Text is a text of any length.
+func Text[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
+	return field(kind{json: "text", data: same, text: written(printed), least: leastText, class: ".text"}, key, name, doc, of)
+}
+
+// Texts are a list of texts.
+func Texts[T any, S ~string](key, name, doc string, of func(T) []S) Field[T] {
+	k := kind{json: "list: text", least: leastText, class: ".text"}
+	k.data = func(v any) any { return append([]S{}, v.([]S)...) }
+	k.none = func(v any) bool { return len(v.([]S)) == 0 }
+	k.text = written(func(v any) string {
+		return strings.Join(plain.Each(v.([]S), func(s S) string { return string(s) }), ", ")
+	})
+	return Field[T]{Key: key, Name: name, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+}
+
+// Link is what the thing is called, which leads to its page.
+func Link[T any](key, name, doc string, of func(T) Ref) Field[T] {
+	k := link()
+	k.names = true
+	return field(k, key, name, doc, of)
+}
+
+// TextLink is a text of any length that leads to a page.
+func TextLink[T any](key, name, doc string, of func(T) Ref) Field[T] {
+	k := link()
+	k.least, k.class = leastText, ".text"
+	return field(k, key, name, doc, of)
+}
+
+// Links are names that lead to pages, for people alone.
+func Links[T any](name string, of func(T) []Ref) Field[T] {
+	k := kind{least: leastText, class: ".text", none: func(v any) bool { return len(v.([]Ref)) == 0 }}
+	k.text = written(func(v any) string {
+		return strings.Join(plain.Each(v.([]Ref), func(r Ref) string { return r.ID }), ", ")
+	})
+	k.html = func(v any, _ time.Time) any {
+		return plain.Each(v.([]Ref), func(r Ref) any { return h.Join(r.HTML(), " ") })
+	}
+	return Field[T]{Name: name, kind: k, of: func(thing T) any { return of(thing) }}
+}
+
+func link() kind {
+	return kind{
+		json: "text", data: func(v any) any { return v.(Ref).ID }, text: written(func(v any) string { return v.(Ref).ID }),
+		html: func(v any, _ time.Time) any { return v.(Ref).HTML() },
+	}
+}
+
+// Int is a number of things.
+func Int[T any, N ~int | ~int64](key, name, doc string, of func(T) N) Field[T] {
+	return field(number("integer", printed), key, name, doc, of)
+}
+
+// Tokens is a number of tokens, which people see to two digits.
+func Tokens[T any](key, name, doc string, of func(T) int64) Field[T] {
+	return field(number("integer", func(v any) string { return plain.Count(v.(int64)) }), key, name, doc, of)
+}
+
+// USD is an amount of money.
+func USD[T any](key, name, doc string, of func(T) Money) Field[T] {
+	k := number("number", func(v any) string { return v.(Money).String() })
+	k.data = func(v any) any { return v.(Money).USD }
+	return field(k, key, name, doc, of)
+}
+
+// Span is a length of time, in seconds for programs.
+func Span[T any](key, name, doc string, of func(T) time.Duration) Field[T] {
+	k := number("number", func(v any) string { return plain.Span(v.(time.Duration)) })
+	k.data = func(v any) any { return v.(time.Duration).Seconds() }
+	return field(k, key, name, doc, of)
+}
+
+// Share is a part of 1.
+func Share[T any](key, name, doc string, of func(T) float64) Field[T] {
+	return field(number("number", func(v any) string { return report.Percent(v.(float64)) }), key, name, doc, of)
+}
+
+// Bool is true or false.
+func Bool[T any](key, doc string, of func(T) bool) Field[T] {
+	return field(kind{json: "boolean", data: same, counts: true}, key, "", doc, of)
+}
+
+// Number is a number with decimals, for programs alone.
+func Number[T any](key, doc string, of func(T) float64) Field[T] {
+	return field(kind{json: "number", data: same, counts: true}, key, "", doc, of)
+}
+
+// Grade is a grade from 0 to 1, if there is one.
+func Grade[T any](key, name, doc string, of func(T) *float64) Field[T] {
+	return field(kind{
+		json: "number", data: same, text: written(func(v any) string { return two(*v.(*float64)) }), right: true,
+		html: func(v any, _ time.Time) any { return Meter(*v.(*float64), two(*v.(*float64))) },
+	}, key, name, doc, of).OrNull()
+}
+
+// Figure is a number with decimals that a thing may not have, and how people see it.
+func Figure[T any](key, name, doc string, shown func(float64) string, of func(T) *float64) Field[T] {
+	return field(number("number", func(v any) string { return shown(*v.(*float64)) }), key, name, doc, of).OrNull()
+}
+
+func one(x float64) string { return fmt.Sprintf("%.1f", x) }
+
+func two(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+func dollars(x float64) string { return Money{USD: x}.String() }
+
+// Level is a part of 1, what it should be, the largest of a list, and whether something is wrong with it.
+type Level struct {
+	Part, Target, Largest float64
+	Wrong                 bool
+}
+
+// Bar draws a part.
+func Bar[T any](name string, of func(T) Level) Field[T] {
+	return Field[T]{Name: name, of: func(thing T) any { return of(thing) }, kind: kind{
+		none: func(any) bool { return false },
+		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
+			l := v.(Level)
+			paint := screen.Green
+			if l.Wrong {
+				paint = screen.Yellow
+			}
+			return screen.Cell{Text: fmt.Sprintf("%5s  %s", report.Percent(l.Part), screen.TargetBar(l.Part, l.Target, l.Largest)), Paint: paint}
+		},
+		html: func(v any, _ time.Time) any {
+			return Meter(v.(Level).Part, report.Percent(v.(Level).Part), Target(v.(Level).Target))
+		},
+	}}
+}
+
+// Interval is what is known of a mean grade.
+func Interval[T any](name string, of func(T) report.Estimate) Field[T] {
+	return field(kind{
+		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
+			e := v.(report.Estimate)
+			return screen.Cell{Text: fmt.Sprintf("%.2f-%.2f  %s", e.Low, e.High, screen.IntervalStrip(e.Low, e.Mean, e.High)), Paint: screen.Cyan}
+		},
+		html: func(v any, _ time.Time) any {
+			e := v.(report.Estimate)
+			return fmt.Sprintf("%.2f (%.2f–%.2f)", e.Mean, e.Low, e.High)
+		},
+	}, "", name, "", of)
+}
+
+// At is a moment.
+func At[T any](key, name, doc string, of func(T) time.Time) Field[T] {
+	return field(moment(), key, name, doc, of)
+}
+
+// Age is the moment by which a list is ordered: a terminal shows how long ago it was.
+func Age[T any](key, doc string, of func(T) time.Time) Field[T] {
+	k := moment()
+	k.short = "AGO"
+	k.text = func(v any, now time.Time, s screen.Style) screen.Cell {
+		if s.Width <= 0 {
+			return screen.Text(plain.Stamp(v.(time.Time)))
+		}
+		return screen.Text(screen.OneUnit(max(now.Sub(v.(time.Time)), 0)))
+	}
+	return field(k, key, "When", doc, of)
+}
+
+func moment() kind {
+	return kind{
+		json: "text", data: func(v any) any { return plain.Stamp(v.(time.Time)) },
+		text: func(v any, now time.Time, s screen.Style) screen.Cell {
+			if s.Width <= 0 {
+				return screen.Text(plain.Stamp(v.(time.Time)))
+			}
+			return screen.Text(plain.Ago(v.(time.Time), now))
+		},
+		html: func(v any, now time.Time) any { return When(v.(time.Time), now) },
+	}
+}
+
+// Took is how long a thing took, or has lasted so far, for people alone.
+func Took[T any](name string, of func(T) Stretch) Field[T] {
+	return field(kind{
+		text: func(v any, now time.Time, _ screen.Style) screen.Cell {
+			s := v.(Stretch)
+			if s.To.IsZero() {
+				s.To = now
+			}
+			return screen.Text(plain.Span(s.To.Sub(s.From)))
+		},
+		html: func(v any, now time.Time) any { return v.(Stretch).HTML(now) }, class: ".n", right: true,
+	}, "", name, "", of)
+}
+
+// Sign is how a thing does, for people alone.
+func Sign[T any](name string, of func(T) fleet.Sign) Field[T] {
+	return field(kind{
+		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
+			return screen.Cell{Text: v.(fleet.Sign).Word, Paint: screen.MoodPaint(v.(fleet.Sign).Mood)}
+		},
+		html: func(v any, _ time.Time) any { return State(v.(fleet.Sign)) },
+	}, "", name, "", of)
+}
+
+// Cell is a column of a page alone, of its classes.
+func Cell[T any](name, class string, of func(T) any) Field[T] {
+	k := kind{none: func(any) bool { return false }, html: func(v any, _ time.Time) any { return v }, class: class}
+	return Field[T]{Name: name, kind: k, of: of}
+}
+
+// Data is a value for programs alone, as it is. Its kind is what the description calls it.
+func Data[T, V any](key, what, doc string, of func(T) V) Field[T] {
+	k := kind{json: what, data: same, none: func(any) bool { return false }}
+	return Field[T]{Key: key, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+}
+
+// Sub is another thing in the object; nil is null.
+func Sub[T, S any](key, doc string, v View[S], of func(T) *S) Field[T] {
+	f := field(kind{json: "object", data: func(s any) any { return v.JSON(*s.(*S)) }}, key, "", doc, of).OrNull()
+	return nesting(f, v)
+}
+
+// Part is a part of the thing in an object of its own.
+func Part[T, S any](key, doc string, v View[S], of func(T) S) Field[T] {
+	return nesting(Data(key, "object", doc, func(thing T) json.RawMessage { return v.JSON(of(thing)) }), v)
+}
+
+// Each is a list of other things in the object.
+func Each[T, S any](key, doc string, v View[S], of func(T) []S) Field[T] {
+	f := nesting(Data(key, "object", doc, func(thing T) []json.RawMessage {
+		return append([]json.RawMessage{}, plain.Each(of(thing), v.JSON)...)
+	}), v)
+	f.kind.json = "list: " + f.kind.json
+	f.kind.none = func(list any) bool { return len(list.([]json.RawMessage)) == 0 }
+	return f
+}
+
+// nesting describes the inner objects: by their schema, or else field by field.
+func nesting[T, S any](f Field[T], v View[S]) Field[T] {
+	if schema := v.schema(); schema != "" {
+		f.kind.json = schema
+	} else {
+		f.inner = v.Rows
+	}
+	return f
+}
+
+// ByName is an object that has a value for each name.
+func ByName[T any, K ~string, V any](key, what, doc string, of func(T) map[K]V) Field[T] {
+	f := Data(key, "by name: "+what, doc, func(thing T) map[K]V {
+		if m := of(thing); m != nil {
+			return m
+		}
+		return map[K]V{}
+	})
+	f.kind.none = func(m any) bool { return len(m.(map[K]V)) == 0 }
+	return f
+}
+
+// With is a view of things that have another thing in them: all fields of that, and more. A field that has the key of one
+// takes its place.
+func With[T, S any](v View[S], of func(T) S, more ...Field[T]) (all View[T]) {
+	if len(more) > 0 && more[0].Key == "schema" {
+		all, more = append(all, more[0]), more[1:]
+	}
+	for _, f := range v {
+		taken := func(m Field[T]) bool { return m.Key == f.Key && f.Key != "" }
+		if slices.ContainsFunc(slices.Concat(all, more), taken) {
+			continue
+		}
+		g := Field[T]{
+			f.Key, f.Doc, f.Name, f.from, f.inner, f.kind, func(thing T) any { return f.of(of(thing)) },
+			f.null, f.absent, f.wide, f.rare, f.alone, f.listed,
+		}
+		if len(more) > 0 {
+			g.from = cmp.Or(f.from, v.schema())
+		}
+		all = append(all, g)
+	}
+	return append(all, more...)
+}
+
+// List is the object of a list of things.
+func List[T any](schema, key, doc string, v View[T]) View[[]T] {
+	return View[[]T]{Schema[[]T](schema), Each(key, doc, v, func(list []T) []T { return list })}
+}

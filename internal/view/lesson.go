@@ -1,0 +1,112 @@
+package view
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"stint/internal/bandit"
+	"stint/internal/fleet"
+	"stint/internal/survey"
+)
+
+// Lessons are lessons and their effects.
+func Lessons() View[[]survey.LessonEffect] { return List("stint/lessons@1", "lessons", "", Lesson()) }
+
+// Lesson is what is known of one lesson. Effects are in units of grade.
+func Lesson() View[survey.LessonEffect] {
+	type lesson = survey.LessonEffect
+	low := func(l lesson) float64 { v, _ := l.Effect.Interval(); return v }
+	high := func(l lesson) float64 { _, v := l.Effect.Interval(); return v }
+	empty, failed := func(t bandit.Tried) int { return t.Empty }, func(t bandit.Tried) int { return t.Failed }
+	return View[lesson]{
+		Word("id", "", "", func(l lesson) fleet.LessonID { return l.ID }),
+		Word("version", "", "a hash of its text", func(l lesson) string { return l.Version }),
+		Bool("active", "there is a file of it", func(l lesson) bool { return l.Active }),
+		Bool("edited", "there is a file of it with another text", func(l lesson) bool { return l.Edited }),
+		Word("", "Lesson", "", func(l lesson) string {
+			switch {
+			case l.Edited:
+				return string(l.ID) + " (before an edit)"
+			case !l.Active:
+				return string(l.ID) + " (gone)"
+			}
+			return string(l.ID)
+		}),
+		Word("", "Effect", "", func(l lesson) string {
+			switch {
+			case !tried(l):
+				return ""
+			case l.Effect.Known():
+				return fmt.Sprintf("%+.3f", l.Effect.Mean)
+			}
+			return "unknown"
+		}),
+		Word("", "95%", "", func(l lesson) string {
+			if !tried(l) {
+				return ""
+			}
+			return fmt.Sprintf("%+.2f to %+.2f", low(l), high(l))
+		}),
+		Number("effect", "", func(l lesson) float64 { return l.Effect.Mean }),
+		Number("low", "the 95 % interval", low),
+		Number("high", "", high),
+		Bool("known", "the interval leaves out zero", func(l lesson) bool { return l.Effect.Known() }),
+		Number("raw", "the difference as observed", func(l lesson) float64 { return l.Effect.Raw }),
+		Word("", "Shows-0.05", "", func(l lesson) string { return shows(l, 0) }),
+		Word("", "Shows-0.10", "", func(l lesson) string { return shows(l, 1) }),
+		Int("with", "With", "graded sessions that got it", func(l lesson) int { return l.With.Graded }),
+		Int("without", "Without", "graded sessions from which it was withheld", func(l lesson) int { return l.Without.Graded }),
+		Part("empty", "sessions that found nothing to do", arms(empty), func(l lesson) lesson { return l }),
+		Part("failed", "sessions that failed", arms(failed), func(l lesson) lesson { return l }),
+		Word("", "Empty", "", func(l lesson) string { return fmt.Sprintf("%d/%d", empty(l.With), empty(l.Without)) }),
+		Word("", "Failed", "", func(l lesson) string { return fmt.Sprintf("%d/%d", failed(l.With), failed(l.Without)) }),
+		Each("missing", "", View[missingSessions]{
+			Number("effect", "", func(m missingSessions) float64 { return m.effect }),
+			Int("sessions", "", "", func(m missingSessions) int { return m.sessions }),
+		}, func(l lesson) (list []missingSessions) {
+			for i, size := range survey.EffectSizes() {
+				list = append(list, missingSessions{size, l.Missing[i]})
+			}
+			return list
+		}),
+		ByName("exposure", "number", "", func(l lesson) map[fleet.Category]float64 { return l.Exposure }),
+		Text("", "Exposure", "", func(l lesson) string {
+			var list []string
+			for _, c := range slices.Sorted(maps.Keys(l.Exposure)) {
+				list = append(list, fmt.Sprintf("%s %.2f", c, l.Exposure[c]))
+			}
+			return strings.Join(list, ", ")
+		}),
+	}
+}
+
+// tried reports whether there are grades with the lesson and without.
+func tried(l survey.LessonEffect) bool { return l.With.Graded > 0 && l.Without.Graded > 0 }
+
+// shows is how many more graded sessions show an effect of a size.
+func shows(l survey.LessonEffect, size int) string {
+	switch n := l.Missing[size]; {
+	case !l.Active:
+		return ""
+	case n == 0:
+		return "now"
+	default:
+		return fmt.Sprintf("%d more", n)
+	}
+}
+
+// arms are sessions of the two arms of a trial.
+func arms(of func(bandit.Tried) int) View[survey.LessonEffect] {
+	return View[survey.LessonEffect]{
+		Int("with", "", "", func(l survey.LessonEffect) int { return of(l.With) }),
+		Int("without", "", "", func(l survey.LessonEffect) int { return of(l.Without) }),
+	}
+}
+
+// missingSessions are how many more graded sessions it takes to show an effect.
+type missingSessions struct {
+	effect   float64
+	sessions int
+}

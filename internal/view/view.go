@@ -1,0 +1,263 @@
+// Package view declares once what is shown of a thing, and shows it on every face: as the object that "--json" prints and
+// the page serves, as a table on a terminal or in a page, and as the description of the object in "stint help json".
+//
+// An object has a "schema" that names it and its version. A field is never taken out or given another meaning within a
+// version. Times are RFC 3339 in UTC; lists are never null.
+package view
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	h "stint/internal/markup"
+	"stint/internal/plain"
+	"stint/internal/screen"
+)
+
+// Field is one fact of a thing.
+type Field[T any] struct {
+	Key, Doc string       // in the object; without a key it is for people alone
+	Name     string       // of the column; empty: for programs alone
+	from     string       // the schema of another view that has it
+	inner    func() []Row // of the objects that it holds
+	kind     kind
+	of       func(T) any
+
+	null, absent, wide, rare, alone, listed bool
+}
+
+// Wide marks a column that a terminal of less than 100 columns leaves out, as does a phone's summary.
+func (f Field[T]) Wide() Field[T] { f.wide = true; return f }
+
+// Rare marks a column that is left out where no thing of the list has it.
+func (f Field[T]) Rare() Field[T] { f.rare = true; return f }
+
+// OrNull marks a field that is null, and a dash for people, where it is 0, empty or no time.
+func (f Field[T]) OrNull() Field[T] { f.null = true; return f }
+
+// OrAbsent marks a field that an object leaves out where the thing has none.
+func (f Field[T]) OrAbsent() Field[T] { f.absent = true; return f }
+
+// Alone marks a line of the sheet that is no column of a list.
+func (f Field[T]) Alone() Field[T] { f.alone = true; return f }
+
+// Listed marks a column of a list that is no line of the sheet.
+func (f Field[T]) Listed() Field[T] { f.listed = true; return f }
+
+// Warn marks a column of what is wrong, by its colour.
+func (f Field[T]) Warn() Field[T] { f.kind.paint = screen.Yellow; return f }
+
+// Names marks the column that names the thing, where that is not its link.
+func (f Field[T]) Names() Field[T] { f.kind.names = true; return f }
+
+// value is what the field is of a thing; nil: it has none.
+func (f Field[T]) value(thing T) any {
+	if v := f.of(thing); !f.kind.none(v) || f.kind.counts && !f.null {
+		return v
+	}
+	return nil
+}
+
+// View is what is shown of things of one type.
+type View[T any] []Field[T]
+
+// JSON is one thing as an object.
+func (v View[T]) JSON(thing T) json.RawMessage {
+	b := []byte("{")
+	for _, f := range v {
+		if f.Key == "" {
+			continue
+		}
+		value := f.of(thing)
+		none := f.kind.none(value)
+		if none && f.absent {
+			continue
+		}
+		var data any
+		if !none || !f.null {
+			data = f.kind.data(value)
+		}
+		b = fmt.Appendf(b, "%q:%s,", f.Key, encoded(data))
+	}
+	return append(bytes.TrimSuffix(b, []byte(",")), '}')
+}
+
+// encoded is a value as JSON. Who writes the whole decides whether it goes into a page.
+func encoded(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // every value is plain
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// roomForWide is how many columns a terminal must have for the wide ones to be worth it.
+const roomForWide = 100
+
+// shown are the columns of a list.
+func (v View[T]) shown(list []T, room bool) View[T] {
+	return plain.Kept(v, func(f Field[T]) bool {
+		has := func(thing T) bool { return f.value(thing) != nil }
+		return f.Name != "" && !f.alone && (room || !f.wide) && (!f.rare || slices.ContainsFunc(list, has))
+	})
+}
+
+// Table is a list for a terminal, or a pipe. It has no lines without things.
+func (v View[T]) Table(list []T, now time.Time, s screen.Style) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	var t screen.Table
+	shown := v.shown(list, s.Width <= 0 || s.Width >= roomForWide)
+	for _, f := range shown {
+		c := screen.Column{Title: strings.ToUpper(f.Name), Right: f.kind.right, Least: f.kind.least}
+		if f.kind.short != "" && s.Width > 0 {
+			c.Title, c.Right = f.kind.short, true
+		}
+		t.Columns = append(t.Columns, c)
+	}
+	for _, thing := range list {
+		t.Rows = append(t.Rows, plain.Each(shown, func(f Field[T]) screen.Cell { return f.text(thing, now, s) }))
+	}
+	return t.Lines(s)
+}
+
+func (f Field[T]) text(thing T, now time.Time, s screen.Style) screen.Cell {
+	value := f.value(thing)
+	if value == nil {
+		return screen.Text("-")
+	}
+	cell := f.kind.text(value, now, s)
+	cell.Paint += f.kind.paint
+	return cell
+}
+
+// Sheet is one thing for a terminal, or a pipe: a line for each fact that it has.
+func (v View[T]) Sheet(thing T, now time.Time, s screen.Style) []string {
+	t := screen.Table{Columns: []screen.Column{{}, {Least: leastText}}}
+	for _, f := range v {
+		if f.Name != "" && !f.listed && f.value(thing) != nil {
+			t.Rows = append(t.Rows, []screen.Cell{{Text: strings.ToLower(f.Name) + ":", Paint: screen.Dim}, f.text(thing, now, s)})
+		}
+	}
+	return t.Lines(s)
+}
+
+// Page is how a table stands in a page.
+type Page struct {
+	ID, Class, Caption string
+	None               string // what to say where there are no things
+	Now                time.Time
+	Row                func(i int) h.Attribute // of a row; nil: none
+}
+
+// HTML is a list as a table of a page; a narrow screen shows each row as a card.
+func (v View[T]) HTML(list []T, p Page) h.HTML {
+	if len(list) == 0 {
+		return h.El("p.empty", p.None)
+	}
+	shown := v.shown(list, true)
+	naming := max(0, slices.IndexFunc(shown, func(f Field[T]) bool { return f.kind.names }))
+	head := h.Each(shown, func(f Field[T]) h.HTML { return h.El("th"+f.class(), h.Attr("scope", "col"), f.Name) })
+	rows := make([]any, len(list))
+	for row, thing := range list {
+		var cells []any
+		if p.Row != nil {
+			cells = append(cells, p.Row(row))
+		}
+		for i, f := range shown {
+			name, scope := "td", h.Attribute{}
+			if i == naming {
+				name, scope = "th", h.Attr("scope", "row")
+			}
+			cells = append(cells, h.El(name+f.class(), scope, h.Attr("data-label", f.Name), f.cell(thing, p.Now)))
+		}
+		rows[row] = h.El("tr", cells...)
+	}
+	// It is moved by itself where it is wider than the screen.
+	return h.El("div.scroll", h.Attr("tabindex", "0"), h.Attr("role", "region"), h.Attr("aria-label", p.Caption),
+		h.El("table.cards"+p.Class+"#"+p.ID, h.El("caption", p.Caption), h.El("thead", h.El("tr", head)), h.El("tbody", rows...)))
+}
+
+// Shown is a list, ready for a terminal and a page.
+type Shown struct {
+	Lines func(screen.Style) []string
+	HTML  h.HTML
+}
+
+func (v View[T]) shows(list []T, p Page) (s Shown) {
+	s.Lines = func(style screen.Style) []string { return v.Table(list, p.Now, style) }
+	if len(list) > 0 {
+		s.HTML = v.HTML(list, p)
+	}
+	return s
+}
+
+func (f Field[T]) class() string {
+	class := f.kind.class
+	if f.wide {
+		class += ".more"
+	}
+	return class
+}
+
+func (f Field[T]) cell(thing T, now time.Time) any {
+	value := f.value(thing)
+	switch {
+	case value == nil:
+		return dash
+	case f.kind.html != nil:
+		return f.kind.html(value, now)
+	}
+	text := f.kind.text(value, now, screen.Style{}).Text
+	if f.kind.right {
+		return text
+	}
+	return h.El("bdi", text)
+}
+
+// Row is a line of an object's description.
+type Row struct{ Name, Kind, About string }
+
+// Rows describe the object, each inner one below its field.
+func (v View[T]) Rows() (list []Row) {
+	from := ""
+	for _, f := range v {
+		switch {
+		case f.Key == "":
+		case f.from != "" && f.from == from:
+		case f.from != "":
+			from = f.from
+			list = append(list, Row{"…", "", "all fields of " + from})
+		default:
+			r := Row{f.Key, f.kind.json, f.Doc}
+			if f.null {
+				r.Kind += " or null"
+			}
+			if f.absent {
+				r.Kind += ", may be absent"
+			}
+			list = append(list, r)
+			if f.inner != nil {
+				for _, r := range f.inner() {
+					list = append(list, Row{"  " + r.Name, r.Kind, r.About})
+				}
+			}
+		}
+	}
+	return list
+}
+
+// schema is the name of the objects, if they have one.
+func (v View[T]) schema() string {
+	if len(v) > 0 && v[0].Key == "schema" && v[0].from == "" {
+		return v[0].Doc
+	}
+	return ""
+}
