@@ -116,12 +116,7 @@ func (a *app) printAudit(r report.Audit) {
 	for _, f := range r.Failing {
 		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))
 	}
-	rows := [][]string{{"CATEGORY", "SPAWNED", "SESSIONS", "ENTITLED", "PART", "SHARE"}}
-	for _, c := range r.Categories {
-		rows = append(rows, []string{string(c.Category), fmt.Sprint(c.Spawned), fmt.Sprint(c.Sessions), fmt.Sprintf("%.1f", c.Entitled), fmt.Sprintf("%.3f", c.Part), fmt.Sprintf("%.3f", c.Share)})
+	if len(r.Categories) > 1 { // one is not ranked
+		a.print(view.Shares(r.Categories).Lines(a.style()))
 	}
-	if len(r.Categories) < 2 { // which is not ranked
-		rows = plain.Each(rows, func(row []string) []string { return row[:3] })
-	}
-	a.table(rows)
 }

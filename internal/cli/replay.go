@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -59,12 +58,13 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 
 func (a *app) printReplay(r replay.Result) {
 	fmt.Fprintf(a.Stdout, "fire %d at %s, seed %d\n", r.Fire.ID, stamp(r.Fire.At), r.Fire.Seed)
-	rows := [][]string{strings.Fields("- RANK SCORE ODDS CATEGORY STARTED REASON")}
-	rows[0][0] = ""
-	for _, c := range r.Choices {
-		rows = append(rows, replayRow(c, r.Fire.Choice(c.Category)))
+	choices := view.DecidedAgain(r)
+	for i, c := range choices {
+		if r.Fire.Choice(c.Category).Decision == fleet.StartFailed {
+			choices[i].Decision = fleet.StartFailed // which no ranking decides
+		}
 	}
-	a.table(rows)
+	a.print(view.Choice().Table(choices, a.Now(), a.style()))
 	if !r.Followed {
 		fmt.Fprintf(a.Stdout, "it followed another selector's payload; stint would have ranked:\n")
 		a.printRanking(r.Selection)
@@ -75,23 +75,4 @@ func (a *app) printReplay(r replay.Result) {
 	if len(r.Differences) == 0 {
 		fmt.Fprintln(a.Stdout, "identical")
 	}
-}
-
-// replayRow is a category's line: as decided again, and what the record says was started.
-func replayRow(c, recorded fleet.Choice) []string {
-	rank, score, odds, started := "-", "-", "-", "-"
-	if c.Rank > 0 {
-		rank = strconv.Itoa(c.Rank)
-	}
-	if c.Odds != nil {
-		score, odds = fmt.Sprintf("%.3f", c.Score), fmt.Sprintf("%.2f", *c.Odds)
-	}
-	switch recorded.Decision {
-	case fleet.Spawn:
-		started = string(recorded.Run)
-	case fleet.StartFailed:
-		started = "failed"
-	case fleet.Skip:
-	}
-	return []string{mark(c.Decision == fleet.Spawn), rank, score, odds, string(c.Category), started, c.Reason}
 }

@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +11,7 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/selector"
+	"stint/internal/view"
 )
 
 type selectOptions struct {
@@ -31,11 +30,11 @@ func newSelect(a *app) *cobra.Command {
 		Long: `Rank the categories of work, and mark with * what a fire would start. The score of a
 category is a sum, in units of grade, that --explain shows:
 
-  ts       a random draw from the belief about its mean grade (Thompson sampling)
-  loo      the effect of today's lessons, beside those of the graded sessions
+  drew     a random draw from the belief about its mean grade (Thompson sampling)
+  lessons  the effect of today's lessons, beside those of the graded sessions
   season   the effect of the time of day, if grades follow it
-  plateau  the cost of its recent load, if grades fall with load
-  div      its debt: (sessions below its floor - sessions above its cap) / v
+  load     the cost of its recent load, if grades fall with load
+  debt     (sessions below its floor - sessions above its cap) / v
 
 Categories that cannot start are left out with the reason. A category with an active task leads,
 unless it is over its cap. The same store, clock and seed give the same ranking.`,
@@ -110,7 +109,7 @@ func mark(start bool) string {
 
 func (a *app) printExplain(s selector.Selection) {
 	if !s.Alone() {
-		a.printScores(s)
+		a.print(append(view.Scores(s).Lines(a.style()), ""))
 	}
 	a.printSentences(s)
 	for _, b := range s.Blocked {
@@ -127,39 +126,4 @@ func (a *app) printExplain(s selector.Selection) {
 	fmt.Fprintf(a.Stdout, "health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing\n",
 		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
-}
-
-func (a *app) printScores(s selector.Selection) {
-	rows := [][]string{strings.Fields("- CATEGORY SCORE TS MEAN 95% LOO SEASON PLATEAU DIV SHARE FLOOR CAP TASKS NEXT")}
-	rows[0][0] = ""
-	for _, c := range s.Scores {
-		rows = append(rows, explainRow(c, c.Explain(s.Settings), c.Picked))
-	}
-	a.table(rows)
-	fmt.Fprintln(a.Stdout)
-}
-
-// explainRow is one category's line: its score and what it is made of, in units of
-// grade, then its share and what it is short of its floor or above its cap, in sessions.
-func explainRow(c selector.Score, e selector.Explain, starts bool) []string {
-	score, next := "-", "-"
-	if c.In {
-		score = fmt.Sprintf("%.3f", e.Score)
-	}
-	if c.Next != nil {
-		next = string(c.Next.ID)
-	}
-	return []string{
-		mark(starts), string(c.Category), score, fmt.Sprintf("%.3f", e.TS), fmt.Sprintf("%.3f", e.Mean),
-		fmt.Sprintf("%.2f-%.2f", e.Low, e.High), signed(e.LOO), signed(e.Season), signed(e.Plateau), signed(e.Div),
-		fmt.Sprintf("%.2f", e.Share), fmt.Sprintf("%.1f", e.Deficit), fmt.Sprintf("%.1f", e.Surplus), strconv.Itoa(e.Tasks), next,
-	}
-}
-
-// signed shows a part of a score; one that shows as nothing is a dash.
-func signed(x float64) string {
-	if text := fmt.Sprintf("%+.3f", x); text != "+0.000" && text != "-0.000" {
-		return text
-	}
-	return "-"
 }

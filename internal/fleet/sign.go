@@ -57,6 +57,18 @@ func (o Outcome) Sign() Sign {
 	return RunRunning.sign()
 }
 
+// Sign is how a fire's decision is shown.
+func (d Decision) Sign() Sign {
+	switch d {
+	case Spawn:
+		return Sign{"started", "▶", "", Good}
+	case StartFailed:
+		return Sign{"failed", "✗", "", Bad}
+	case Skip:
+	}
+	return Sign{"skipped", "–", "", NoWork}
+}
+
 // Sign is how the run is shown.
 func (r RunStatus) Sign() Sign {
 	if r.State == RunEnded {

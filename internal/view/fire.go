@@ -8,6 +8,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/replay"
+	"stint/internal/report"
 	"stint/internal/selector"
 	"stint/internal/why"
 )
@@ -53,18 +54,26 @@ func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.E
 func Choice() View[fleet.Choice] {
 	type choice = fleet.Choice
 	return View[choice]{
-		Word("category", "", "", func(c choice) fleet.Category { return c.Category }),
+		TextLink("category", "Category", "", func(c choice) Ref { return OfCategory(c.Category) }),
 		Word("decision", "", "", func(c choice) fleet.Decision { return c.Decision }),
-		Text("reason", "", "", func(c choice) string { return c.Reason }),
+		Sign("Decision", func(c choice) fleet.Sign { return c.Decision.Sign() }),
 		Word("source", "", "", func(c choice) fleet.Source { return c.Source }),
 		Int("rank", "", "", func(c choice) int { return c.Rank }),
+		Int("", "Rank", "", func(c choice) int { return c.Rank }).OrNull(),
 		Number("score", "", func(c choice) float64 { return c.Score }),
-		Data("odds", "number or null", "probability of being started; null: another selector's ranking",
+		Figure("", "Score", "", three, func(c choice) (score *float64) {
+			if c.Odds != nil { // it is of stint's own ranking
+				score = &c.Score
+			}
+			return score
+		}),
+		Figure("odds", "Chance", "probability of being started; null: another selector's ranking", report.Percent,
 			func(c choice) *float64 { return c.Odds }),
+		Text("reason", "Reason", "", func(c choice) string { return c.Reason }),
 		Word("agent", "", "that is to work; empty: it is not started", func(c choice) string { return c.Agent }),
 		Word("task", "", "that another selector chose, tried first; empty: the usual order", func(c choice) fleet.TaskID { return c.Task }),
 		Text("unit", "", "", func(c choice) string { return c.Unit }),
-		Word("run", "", "", func(c choice) fleet.RunID { return c.Run }),
+		TextLink("run", "Run", "", func(c choice) Ref { return OfRun(c.Run) }),
 	}
 }
 
@@ -96,6 +105,15 @@ func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 	}
 }
 
+// DecidedAgain are the choices as they come out again, each with the unit and the run of the record.
+func DecidedAgain(r replay.Result) []fleet.Choice {
+	return plain.Each(r.Choices, func(c fleet.Choice) fleet.Choice {
+		recorded := r.Fire.Choice(c.Category)
+		c.Unit, c.Run = recorded.Unit, recorded.Run
+		return c
+	})
+}
+
 // Replay is a fire that was ranked and decided again.
 func Replay() View[replay.Result] {
 	type result = replay.Result
@@ -116,13 +134,7 @@ func Replay() View[replay.Result] {
 			Text("recorded", "", "", func(d replay.Difference) string { return d.Recorded }),
 			Text("replayed", "", "", func(d replay.Difference) string { return d.Replayed }),
 		}, func(r result) []replay.Difference { return r.Differences }),
-		Each("categories", "decided again; unit and run are the record's", Choice(), func(r result) []fleet.Choice {
-			return plain.Each(r.Choices, func(c fleet.Choice) fleet.Choice {
-				recorded := r.Fire.Choice(c.Category)
-				c.Unit, c.Run = recorded.Unit, recorded.Run
-				return c
-			})
-		}),
+		Each("categories", "decided again; unit and run are the record's", Choice(), DecidedAgain),
 		Data("selection", "stint/selection@1", "ranked again", func(r result) selector.Payload { return r.Selection.Payload() }),
 	}
 }

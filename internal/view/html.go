@@ -54,11 +54,11 @@ func State(s fleet.Sign) h.HTML {
 
 // Meter is a part of 1 as a bar, with what else the bar shows, and its figure.
 func Meter(level float64, figure string, marks ...any) h.HTML {
-	return h.El("span.grade", Picture("meter", 8, Rect("level", "", Wide(level), 8), marks), figure)
+	return h.El("span.grade", Picture("meter", 8, Rect("level", "", hundredth(level), 8), marks), figure)
 }
 
 // Target is a mark on a meter.
-func Target(at float64) h.HTML { return Rect("target", Wide(at), "1", 8) }
+func Target(at float64) h.HTML { return Rect("target", hundredth(at), "1", 8) }
 
 // Picture is a bar of a hundred units, on its ground.
 func Picture(class string, height int, parts ...any) h.HTML {
@@ -72,5 +72,5 @@ func Rect(class, x, width string, height int) h.HTML {
 	return h.El("rect."+class, h.If(x != "", h.Attr("x", x)), h.Attr("width", width), h.Attr("height", fmt.Sprint(height)))
 }
 
-// Wide is a part of 1 in the units of a picture.
-func Wide(part float64) string { return plot.Coordinate(100 * min(max(part, 0), 1)) }
+// hundredth is a part of 1 in the units of a picture.
+func hundredth(part float64) string { return plot.Coordinate(100 * min(max(part, 0), 1)) }

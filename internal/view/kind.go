@@ -65,7 +65,7 @@ const leastText = 6 // columns of a text that is cut
 func field[T any, V comparable](k kind, key, name, doc string, of func(T) V) Field[T] {
 	var zero V
 	k.none = func(v any) bool { return v == any(zero) }
-	return Field[T]{Key: key, Name: name, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+	return Field[T]{spec{Key: key, Name: name, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
 // Schema names the objects of a view. It is their first field.
@@ -91,7 +91,7 @@ func Texts[T any, S ~string](key, name, doc string, of func(T) []S) Field[T] {
 	k.text = written(func(v any) string {
 		return strings.Join(plain.Each(v.([]S), func(s S) string { return string(s) }), ", ")
 	})
-	return Field[T]{Key: key, Name: name, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+	return Field[T]{spec{Key: key, Name: name, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
 // Link is what the thing is called, which leads to its page.
@@ -117,7 +117,7 @@ func Links[T any](name string, of func(T) []Ref) Field[T] {
 	k.html = func(v any, _ time.Time) any {
 		return plain.Each(v.([]Ref), func(r Ref) any { return h.Join(r.HTML(), " ") })
 	}
-	return Field[T]{Name: name, kind: k, of: func(thing T) any { return of(thing) }}
+	return Field[T]{spec{Name: name, kind: k}, func(thing T) any { return of(thing) }}
 }
 
 func link() kind {
@@ -193,20 +193,19 @@ type Level struct {
 
 // Bar draws a part.
 func Bar[T any](name string, of func(T) Level) Field[T] {
-	return Field[T]{Name: name, of: func(thing T) any { return of(thing) }, kind: kind{
-		none: func(any) bool { return false },
-		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
-			l := v.(Level)
-			paint := screen.Green
-			if l.Wrong {
-				paint = screen.Yellow
-			}
-			return screen.Cell{Text: fmt.Sprintf("%5s  %s", report.Percent(l.Part), screen.TargetBar(l.Part, l.Target, l.Largest)), Paint: paint}
-		},
-		html: func(v any, _ time.Time) any {
-			return Meter(v.(Level).Part, report.Percent(v.(Level).Part), Target(v.(Level).Target))
-		},
-	}}
+	k := kind{none: func(any) bool { return false }}
+	k.text = func(v any, _ time.Time, _ screen.Style) screen.Cell {
+		l := v.(Level)
+		paint := screen.Green
+		if l.Wrong {
+			paint = screen.Yellow
+		}
+		return screen.Cell{Text: fmt.Sprintf("%5s  %s", report.Percent(l.Part), screen.TargetBar(l.Part, l.Target, l.Largest)), Paint: paint}
+	}
+	k.html = func(v any, _ time.Time) any {
+		return Meter(v.(Level).Part, report.Percent(v.(Level).Part), Target(v.(Level).Target))
+	}
+	return Field[T]{spec{Name: name, kind: k}, func(thing T) any { return of(thing) }}
 }
 
 // Interval is what is known of a mean grade.
@@ -218,8 +217,11 @@ func Interval[T any](name string, of func(T) report.Estimate) Field[T] {
 		},
 		html: func(v any, _ time.Time) any {
 			e := v.(report.Estimate)
-			return fmt.Sprintf("%.2f (%.2f–%.2f)", e.Mean, e.Low, e.High)
+			between := h.El("rect.range", h.Attr("x", hundredth(e.Low)), h.Attr("y", "3"), h.Attr("width", hundredth(e.High-e.Low)), h.Attr("height", "4"))
+			picture := Picture("parts", 10, between, Rect("mean", hundredth(e.Mean), "1", 10))
+			return h.Join(picture, " ", two(e.Mean), " ", h.El("span.unit", fmt.Sprintf("(%.2f–%.2f)", e.Low, e.High)))
 		},
+		class: ".belief",
 	}, "", name, "", of)
 }
 
@@ -281,13 +283,13 @@ func Sign[T any](name string, of func(T) fleet.Sign) Field[T] {
 // Cell is a column of a page alone, of its classes.
 func Cell[T any](name, class string, of func(T) any) Field[T] {
 	k := kind{none: func(any) bool { return false }, html: func(v any, _ time.Time) any { return v }, class: class}
-	return Field[T]{Name: name, kind: k, of: of}
+	return Field[T]{spec{Name: name, kind: k}, of}
 }
 
 // Data is a value for programs alone, as it is. Its kind is what the description calls it.
 func Data[T, V any](key, what, doc string, of func(T) V) Field[T] {
 	k := kind{json: what, data: same, none: func(any) bool { return false }}
-	return Field[T]{Key: key, Doc: doc, kind: k, of: func(thing T) any { return of(thing) }}
+	return Field[T]{spec{Key: key, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
 // Sub is another thing in the object; nil is null.
@@ -344,10 +346,7 @@ func With[T, S any](v View[S], of func(T) S, more ...Field[T]) (all View[T]) {
 		if slices.ContainsFunc(slices.Concat(all, more), taken) {
 			continue
 		}
-		g := Field[T]{
-			f.Key, f.Doc, f.Name, f.from, f.inner, f.kind, func(thing T) any { return f.of(of(thing)) },
-			f.null, f.absent, f.wide, f.rare, f.alone, f.listed,
-		}
+		g := Field[T]{f.spec, func(thing T) any { return f.of(of(thing)) }}
 		if len(more) > 0 {
 			g.from = cmp.Or(f.from, v.schema())
 		}

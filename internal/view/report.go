@@ -194,20 +194,25 @@ func MergedWork() View[report.MergedWork] {
 	}
 }
 
-// shares are what categories got, drawn to the largest.
-func shares(largest float64) View[report.CategoryUse] {
+// Shares are what categories got, drawn to the largest.
+func Shares(list []report.CategoryUse) Shown {
 	type use = report.CategoryUse
+	largest := 0.0
+	for _, c := range list {
+		largest = max(largest, c.Part, c.Target)
+	}
 	return View[use]{
 		TextLink("", "Category", "", func(c use) Ref { return OfCategory(c.Category) }),
 		Int("", "Spawned", "", func(c use) int { return c.Spawned }),
 		Int("", "Sessions", "", func(c use) int { return c.Sessions }),
 		Figure("", "Entitled", "", one, func(c use) *float64 { return &c.Entitled }),
 		Figure("", "Ratio", "", two, ratio),
+		Share("", "Share", "", func(c use) float64 { return c.Share }).Wide(),
 		Bar("Part", func(c use) Level { return Level{c.Part, c.Target, largest, c.Judgement != ""} }),
 		Word("", "Verdict", "", func(c use) string {
 			return strings.TrimSuffix(string(c.Judgement), "-allocated") // there is little room
 		}).Warn(),
-	}
+	}.shows(list, Page{ID: "shares", Caption: "Categories: their sessions; the mark on the bar is what fires entitled them to"})
 }
 
 // useRow is what runs came to, and what is known of their mean grade.
@@ -233,10 +238,8 @@ func grades(of, known string) View[useRow] {
 // ReportTables are the tables of a report. Of a category, the interval is what the ranking believes of the mean grade, with
 // 95 % certainty, and of an agent what its grades say alone.
 func ReportTables(r report.Report) (all []Shown) {
-	largest := 0.0
 	var categories, agents []useRow
 	for _, c := range r.Categories {
-		largest = max(largest, c.Part, c.Target)
 		categories = append(categories, useRow{OfCategory(c.Category), c.Believed, c.Use})
 	}
 	for _, a := range r.Agents {
@@ -248,9 +251,7 @@ func ReportTables(r report.Report) (all []Shown) {
 		}
 	}
 	if len(r.Categories) > 1 {
-		all = append(all, shares(largest).shows(r.Categories, Page{
-			ID: "shares", Caption: "Categories: their sessions; the mark on the bar is what fires entitled them to",
-		}))
+		all = append(all, Shares(r.Categories))
 	}
 	return append(all,
 		grades("Category", "Believed").shows(categories, Page{

@@ -10,7 +10,12 @@ import (
 )
 
 // OfRun leads to a run's page.
-func OfRun(id fleet.RunID) Ref { return Ref{string(id), "/runs/" + string(id)} }
+func OfRun(id fleet.RunID) (r Ref) {
+	if id != "" {
+		r = Ref{string(id), "/runs/" + string(id)}
+	}
+	return r
+}
 
 // OfTask leads to a task's runs.
 func OfTask(id fleet.TaskID) (r Ref) {

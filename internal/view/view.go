@@ -20,12 +20,17 @@ import (
 
 // Field is one fact of a thing.
 type Field[T any] struct {
+	spec
+	of func(T) any
+}
+
+// spec is what a field is, whatever thing has it.
+type spec struct {
 	Key, Doc string       // in the object; without a key it is for people alone
 	Name     string       // of the column; empty: for programs alone
 	from     string       // the schema of another view that has it
 	inner    func() []Row // of the objects that it holds
 	kind     kind
-	of       func(T) any
 
 	null, absent, wide, rare, alone, listed bool
 }
@@ -114,7 +119,7 @@ func (v View[T]) Table(list []T, now time.Time, s screen.Style) []string {
 		return nil
 	}
 	var t screen.Table
-	shown := v.shown(list, s.Width <= 0 || s.Width >= roomForWide)
+	shown := plain.Kept(v.shown(list, s.Width <= 0 || s.Width >= roomForWide), func(f Field[T]) bool { return f.kind.text != nil })
 	for _, f := range shown {
 		c := screen.Column{Title: strings.ToUpper(f.Name), Right: f.kind.right, Least: f.kind.least}
 		if f.kind.short != "" && s.Width > 0 {
@@ -199,7 +204,7 @@ func (v View[T]) shows(list []T, p Page) (s Shown) {
 	return s
 }
 
-func (f Field[T]) class() string {
+func (f spec) class() string {
 	class := f.kind.class
 	if f.wide {
 		class += ".more"

@@ -8,7 +8,6 @@ import (
 	"stint/internal/fleet"
 	h "stint/internal/markup"
 	"stint/internal/plain"
-	"stint/internal/report"
 	"stint/internal/view"
 )
 
@@ -87,59 +86,6 @@ func bad(name string, n int) any {
 	return h.El(name+".bad", n)
 }
 
-func scores(b fireBody) h.HTML {
-	type score = scoreView
-	return h.Join(
-		view.View[score]{
-			view.Cell("Category", "", func(s score) any {
-				return h.Join(h.If(s.Place > 0, fmt.Sprintf("%d. ", s.Place)), bdi(s.Category), h.If(s.Picked, h.Join(" ", view.State(fleet.Sign{Mood: fleet.Good, Mark: "▶", Word: "picked"}))))
-			}),
-			view.Cell("Score", ".n", func(s score) any {
-				if !s.Score.In {
-					return h.El("span.state.dull", "out")
-				}
-				return three(s.Value)
-			}),
-			view.Cell("Made of", ".wide", func(s score) any {
-				return view.Picture("parts", 10, h.Each(s.Bars, func(b barView) h.HTML { return view.Rect("part-"+b.Class, b.X, b.Width, 10) }))
-			}),
-			view.Cell("Believed", ".belief", func(s score) any {
-				belief := h.El("rect.range", h.Attr("x", s.Low), h.Attr("y", "3"), h.Attr("width", s.Width), h.Attr("height", "4"))
-				return h.Join(view.Picture("parts", 10, belief, view.Rect("mean", s.Mean, "1", 10)), " ", two(s.Explain.Mean), " ",
-					unit("("+interval(s.Explain.Low, s.Explain.High)+")"))
-			}),
-			view.Cell("Drew", ".n", func(s score) any { return three(s.Explain.TS) }),
-			view.Cell("Debt", ".n", func(s score) any { return signed(s.Explain.Div) }),
-			view.Cell("Load", ".n", func(s score) any { return signed(s.Explain.Plateau) }),
-			view.Cell("Season", ".n", func(s score) any { return signed(s.Explain.Season) }),
-			view.Cell("Lessons", ".n", func(s score) any { return signed(s.Explain.LOO) }),
-			view.Cell("Share", ".n", func(s score) any { return report.Percent(s.Explain.Share) }),
-			view.Cell("Tasks", ".n", func(s score) any { return s.Explain.Tasks }),
-			view.Cell("Next", ".text", func(s score) any {
-				if s.Next == nil {
-					return dash
-				}
-				return view.OfTask(s.Next.ID).HTML()
-			}),
-		}.HTML(b.Scores, view.Page{
-			ID: "scores", Class: ".scores", Caption: "Scores and their parts, in units of grade; the bars are from " + b.Scale,
-			Row: func(i int) h.Attribute {
-				switch {
-				case !b.Scores[i].Score.In:
-					return h.Attr("class", "out")
-				case b.Scores[i].Picked:
-					return h.Attr("class", "picked")
-				}
-				return h.Attribute{}
-			},
-		}),
-		h.El("p.legend", key("ts", "draw"), key("div", "owed"), key("plateau", "load"), key("season", "season"), key("loo", "lessons")),
-	)
-}
-
-// key says what a colour of the scores' bars stands for.
-func key(class, name string) h.HTML { return h.Join(h.El("span.key.part-"+class), " ", name, " ") }
-
 func sentences(list []string) h.HTML {
 	return h.El("ul.sentences#sentences", h.Each(list, func(s string) h.HTML { return h.El("li", bdi(s)) }))
 }
@@ -174,10 +120,6 @@ func count(n *int64) string {
 }
 
 func two(x float64) string { return fmt.Sprintf("%.2f", x) }
-
-func three(x float64) string { return fmt.Sprintf("%.3f", x) }
-
-func interval(low, high float64) string { return two(low) + "–" + two(high) }
 
 // signed is a part of a score; one that would show as nothing is a dash.
 func signed(x float64) string {

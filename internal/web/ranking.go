@@ -3,15 +3,11 @@ package web
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"net/http"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	h "stint/internal/markup"
-	"stint/internal/plain"
-	"stint/internal/plot"
-	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/selector"
 	"stint/internal/view"
@@ -20,27 +16,12 @@ import (
 // fireBody is a fire, and its ranking as it comes out when it is ranked again.
 type fireBody struct {
 	inspect.FireDetail
-	Scores    []scoreView
-	Scale     string // what the bars' ends stand for
+	Scores    h.HTML
 	Sentences []string
 	ByID      map[fleet.RunID]fleet.RunStatus // of the fire
 	Others    []fleet.RunStatus               // of these, those that no choice names
 	Last      bool                            // there is none after it
 }
-
-// scoreView is a category's line of a ranking.
-type scoreView struct {
-	selector.Score
-	selector.Explain
-	Picked bool
-	Place  int // from 1; 0: it is out
-	Bars   []barView
-	// The belief, on a scale of its own: from 0 to 1, as grades are.
-	Low, Width, Mean string
-}
-
-// barView is one part of a score as a bar, in the hundred units of the picture's width.
-type barView struct{ Class, X, Width string }
 
 // ranking explains the last fire, or the one that is asked for.
 func (s *site) ranking(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -82,7 +63,7 @@ func (b rankingBody) html(f frame) h.HTML {
 	if b.Result != nil && len(b.Result.Differences) > 0 {
 		remarks = append(remarks, " ", h.El("strong.bad", "Ranked again it differs from the record: ", code("stint replay"), " says where."))
 	}
-	ranking := h.Join(scores(b.fireBody), sentences(b.Sentences))
+	ranking := h.Join(b.Scores, sentences(b.Sentences))
 	if b.Why != "" {
 		ranking = b.unranked()
 	}
@@ -138,7 +119,7 @@ func newFireBody(d inspect.FireDetail, last bool) fireBody {
 	}
 	if d.Result != nil {
 		b.Sentences = d.Result.Selection.Sentences(selector.Figures)
-		b.Scores, b.Scale = scoresOf(d.Result.Selection)
+		b.Scores = view.Scores(d.Result.Selection).HTML
 	}
 	return b
 }
@@ -180,42 +161,19 @@ func (b fireBody) replayed() h.HTML {
 			parts = append(parts, h.El("p.bad", "✗ differs: ", d.Field, ": recorded ", bdi(d.Recorded), ", replayed ", bdi(d.Replayed)))
 		}
 	}
-	return h.Join(parts, sentences(b.Sentences), scores(b))
+	return h.Join(parts, sentences(b.Sentences), b.Scores)
 }
 
 func (b fireBody) choices() h.HTML {
 	type choice = fleet.Choice
-	return view.View[choice]{
-		view.Cell("Category", "", func(c choice) any { return bdi(c.Category) }),
-		view.Cell("Decision", "", func(c choice) any { return view.State(signOfDecision(c.Decision)) }),
-		view.Cell("Rank", ".n", func(c choice) any { return orDash(c.Rank > 0, c.Rank) }),
-		view.Cell("Score", ".n", func(c choice) any { return orDash(c.Rank > 0, three(c.Score)) }),
-		view.Cell("Chance", ".n", func(c choice) any {
-			if c.Odds == nil {
-				return dash
-			}
-			return report.Percent(*c.Odds)
-		}),
-		view.Cell("Why", ".text", func(c choice) any { return bdi(c.Reason) }),
-		view.Cell("Result", "", func(c choice) any {
-			r, found := b.ByID[c.Run]
-			if !found {
-				return orDash(c.Run != "", view.OfRun(c.Run).HTML())
-			}
-			return h.Join(view.OfRun(c.Run).HTML(), " ", view.State(r.Sign()), h.If(r.Final() != nil, h.Join(" ", grade(r.Final()))))
-		}),
-	}.HTML(b.Choices, view.Page{ID: "choices", Caption: "In order of decision"})
-}
-
-func signOfDecision(d fleet.Decision) fleet.Sign {
-	switch d {
-	case fleet.Spawn:
-		return fleet.Sign{Mood: fleet.Good, Mark: "▶", Word: "started"}
-	case fleet.StartFailed:
-		return fleet.Sign{Mood: fleet.Bad, Mark: "✗", Word: "did not start"}
-	case fleet.Skip:
-	}
-	return fleet.Sign{Mood: fleet.NoWork, Mark: dash, Word: "skipped"}
+	result := view.Cell("Result", "", func(c choice) any {
+		r, found := b.ByID[c.Run]
+		if !found {
+			return dash
+		}
+		return h.Join(view.State(r.Sign()), h.If(r.Final() != nil, h.Join(" ", grade(r.Final()))))
+	})
+	return append(view.Choice(), result).HTML(b.Choices, view.Page{ID: "choices", Caption: "In order of decision"})
 }
 
 func (b fireBody) object() json.RawMessage {
@@ -226,48 +184,4 @@ func (b fireBody) object() json.RawMessage {
 		}
 	}
 	return view.Ranking(b.Result, append(runs, b.Others...)).JSON(b.Fire)
-}
-
-// scoresOf draws the scores to one scale: terms that add to a score to the right of nothing,
-// terms that take from it to the left.
-func scoresOf(s selector.Selection) (list []scoreView, scale string) {
-	low, high := 0.0, 1.0
-	for _, c := range s.Scores {
-		above, below := 0.0, 0.0
-		for _, p := range partsOf(c) {
-			above, below = above+max(p.value, 0), below+min(p.value, 0)
-		}
-		low, high = min(low, below), max(high, above)
-	}
-	at := func(v float64) string { return plot.Coordinate((v - low) / (high - low) * 100) }
-	wide := func(v float64) string { return plot.Coordinate(math.Abs(v) / (high - low) * 100) }
-	for i, c := range s.Scores {
-		v := scoreView{Score: c, Explain: c.Explain(s.Settings), Picked: c.Picked}
-		if c.In {
-			v.Place = i + 1
-		}
-		v.Low, v.Width, v.Mean = plot.Coordinate(100*v.Explain.Low), plot.Coordinate(100*(v.Explain.High-v.Explain.Low)), plot.Coordinate(100*v.Explain.Mean)
-		right, left := 0.0, 0.0
-		for _, p := range partsOf(c) {
-			switch {
-			case p.value > 0:
-				v.Bars = append(v.Bars, barView{p.class, at(right), wide(p.value)})
-				right += p.value
-			case p.value < 0:
-				left += p.value
-				v.Bars = append(v.Bars, barView{p.class, at(left), wide(p.value)})
-			}
-		}
-		list = append(list, v)
-	}
-	return list, plain.Line(fmt.Sprintf("%.2f to %.2f", low, high))
-}
-
-type scorePart struct {
-	class string
-	value float64
-}
-
-func partsOf(c selector.Score) []scorePart {
-	return []scorePart{{"ts", c.TS}, {"div", c.Div}, {"loo", c.Components.LOO}, {"season", c.Season}, {"plateau", c.Plateau}}
 }
