@@ -170,12 +170,16 @@ func examineWorkspace(f Facts) []Finding {
 		bad.State, bad.Fix = Warning, status
 		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", w.Path, plain.Plural(w.Changed, "changed file"))
 		bad.Why = "the next session finds them, and may commit them as its own; they can keep a sync from working"
-	case w.Left != "":
-		bad.State, bad.What, bad.Fix, bad.Why = Warning, w.Left, w.Pull, "others do not see this work, or sessions do not see theirs"
 	default:
-		return []Finding{ok(check, "%s%s", w.Path, asides(w))}
+		bad = ok(check, "%s%s", w.Path, asides(w))
 	}
-	return []Finding{bad}
+	list := []Finding{bad}
+	if w.Left != "" {
+		list = append(list, Finding{
+			Check: check, State: Warning, What: w.Left, Fix: w.Pull, Why: "others do not see this work, or sessions do not see theirs",
+		})
+	}
+	return list
 }
 
 func asides(w Workspace) string {
