@@ -37,15 +37,15 @@ func (s source) bringLarge(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it was only read
 	return fs.WalkDir(root.FS(), filepath.ToSlash(largeOf(".git")), func(path string, d fs.DirEntry, err error) error {
 		name := filepath.Base(path)
 		if err != nil || !d.Type().IsRegular() || len(name) != 2*sha256.Size || !isID(name) {
-			return nil //nolint:nilerr // a session that uses no large files has no folder for them
+			return nil // what cannot be read is no file of git-lfs
 		}
 		home := filepath.Join(largeOf(s.common), name[:2], name[2:4], name)
 		if exists(home) {
-			return nil
+			return nil // what cannot be read is no file of git-lfs
 		}
 		from, err := root.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 		if err != nil {
@@ -67,8 +67,7 @@ func storeLarge(from io.Reader, scratch, path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(to.Name())
-	defer to.Close()
+	defer func() { _ = errors.Join(to.Close(), os.Remove(to.Name())) }() // which is another file's name by then, or nobody's
 	sum := sha256.New()
 	if n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, mostPack)); err != nil || n == mostPack {
 		return errors.Join(fmt.Errorf("large file %s: %d bytes read, %d are too many", filepath.Base(path), n, int64(mostPack)), err)
