@@ -45,7 +45,7 @@ func (s source) bringLarge(dir string) error {
 		}
 		home := filepath.Join(largeOf(s.common), name[:2], name[2:4], name)
 		if exists(home) {
-			return nil // what cannot be read is no file of git-lfs
+			return nil // git-lfs had not made all of it
 		}
 		from, err := root.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 		if err != nil {
