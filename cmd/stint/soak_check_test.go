@@ -163,7 +163,7 @@ func recount(s *soak, settings bandit.Settings, fires []fleet.Fire, runs []fleet
 	for _, r := range slices.SortedFunc(slices.Values(runs), func(a, b fleet.Run) int { return cmp.Or(a.EndedAt.Compare(b.EndedAt), cmp.Compare(a.ID, b.ID)) }) {
 		if r.Final() != nil && !r.Held {
 			settings.Learn(arm(r.Category), bandit.Prior{}, bandit.Graded{
-				Round: r.Round, Turn: bandit.Turn(r.StartedAt), Load: r.Load, Grade: *r.Final(), Awaits: r.Awaiting(),
+				Round: r.Round, Turn: bandit.Turn(r.StartedAt), Load: r.Load, Grade: *r.Final(),
 			})
 		}
 		if r.Verdict.Empty() {

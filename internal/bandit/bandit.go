@@ -142,7 +142,7 @@ func NewScorer(s Settings, seed uint64, fire fleet.FireID, arms []*Arm) Scorer {
 func (l Scorer) Score(c fleet.Category, a *Arm, pending int, loo float64) Components {
 	now := l.forward(a.Evidence, a.Round)
 	belief := l.belief(now, l.Prior)
-	b := belief.pending(float64(pending) + now.Awaiting/l.dispersion(now, l.Prior))
+	b := belief.pending(float64(pending))
 	return Components{
 		Belief:  belief,
 		Beta:    b,

@@ -39,7 +39,7 @@ func (e *Evidence) restart() {
 	if since.W > restartWeight {
 		since = since.times(restartWeight / since.W)
 	}
-	e.Fast, e.Slow, e.Shift, e.Awaiting = since, since, 0, 0
+	e.Fast, e.Slow, e.Shift = since, since, 0
 	e.Up, e.Down = Drift{}, Drift{}
 	e.Alarms++
 }

@@ -27,8 +27,8 @@
 //	ts = a draw from Beta(n m + S/f, n (1 - m) + (W - S)/f)
 //
 // As the evidence fades, the belief returns to the category's long-run mean. A session in
-// flight, or one whose work waits for review, counts as if it brought the mean. A final
-// grade counts as if it had come at once. An interval holds with 95 % for a mean that has
+// flight counts as if it brought the mean. A grade counts when the session ends. Review
+// corrects it, as if the final grade had come at once. An interval holds with 95 % for a mean that has
 // not changed since its sessions.
 //
 // An alarm sums up the surprises (g - mean - season) / sqrt(f mean (1 - mean)), less 0.25

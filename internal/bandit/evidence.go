@@ -40,13 +40,10 @@ type Evidence struct {
 	Slope  Slope       `json:"slope"`
 	Season Season      `json:"season"`
 	Shift  float64     `json:"shift"` // of Fast.S: what corrections added to the first grades
-	// Awaiting is the weight, of Fast, of the sessions that are in none of these sums: what becomes of their work is
-	// yet to be known.
-	Awaiting float64 `json:"awaiting"`
-	Up       Drift   `json:"up"`
-	Down     Drift   `json:"down"`
-	Graded   int     `json:"graded"` // sessions that brought a grade
-	Alarms   int     `json:"alarms"` // changes that were detected
+	Up     Drift       `json:"up"`
+	Down   Drift       `json:"down"`
+	Graded int         `json:"graded"` // sessions that brought a grade
+	Alarms int         `json:"alarms"` // changes that were detected
 }
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
@@ -85,9 +82,6 @@ type Graded struct {
 	Load  float64     // of its category then, see [Account.LoadNow]
 	Grade float64     // in [0,1]
 	Shift float64     // of Grade: what a correction added to the first one
-	// Awaits says that Grade is a first one, and that what becomes of the session's work is yet to be known: the
-	// session counts as one that has not ended.
-	Awaits bool
 }
 
 // Learn adds a graded session to an arm and reports whether it raised the alarm:
@@ -118,10 +112,6 @@ func (s Settings) count(e *Evidence, x Graded) {
 	age := float64(e.At - x.Round)
 	slow := fade(age, s.SlowHalfLife)
 	fast := fade(age, s.HalfLife)
-	if x.Awaits {
-		e.Awaiting += fast
-		return
-	}
 	e.Fast.add(fast, x.Grade)
 	e.Shift += float64(fast * x.Shift)
 	e.Slow.add(slow, x.Grade)
@@ -135,7 +125,7 @@ func (s Settings) forward(e Evidence, now fleet.Round) Evidence {
 	age := float64(now - e.At)
 	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
 	e.Fast, e.Slow, e.At = e.Fast.times(fast), e.Slow.times(slow), now
-	e.Shift, e.Awaiting = float64(e.Shift*fast), float64(e.Awaiting*fast)
+	e.Shift = float64(e.Shift * fast)
 	e.Slope, e.Season = e.Slope.times(slow), e.Season.times(slow)
 	return e
 }

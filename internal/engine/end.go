@@ -90,7 +90,6 @@ func (w *worker) record(ctx context.Context) error {
 	if w.landed != "" { // it is work that was made in the target: that it is there says nothing of it
 		w.run.Branch = ""
 	}
-	w.run.Awaits = w.run.Branch != "" && len(w.run.Commits) > 0 && w.Config.Room(w.run.Category).Takes
 	if w.run.Verdict.Outcome == fleet.Lost {
 		return w.Store.EndRun(ctx, w.run)
 	}

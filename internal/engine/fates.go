@@ -67,12 +67,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates, Reviewed: passed})
 	}
 	found, lost := e.Work.Fates(ctx, watched)
-	list = append(list, found...)
-	if err = errors.Join(err, lost); err != nil || !slices.ContainsFunc(runs, fleet.Run.Awaiting) {
-		return list, err
-	}
-	taken, _, err := e.Store.Places(ctx)
-	return append(list, review.Dropped(runs, taken, list)...), err
+	return append(list, found...), errors.Join(err, lost)
 }
 
 // askForge adds what the forge says became of the work on branches.

@@ -16,8 +16,6 @@ const (
 	FateRejected FateKind = "rejected"
 	// FateReverted is work that was in the target, which took it back.
 	FateReverted FateKind = "reverted"
-	// FateDropped is work that waits for nobody any more, and of which no more is known.
-	FateDropped FateKind = "dropped"
 	// FateTouched is work in the target of which others soon wrote lines anew.
 	FateTouched FateKind = "touched"
 )

@@ -110,7 +110,6 @@ type Run struct {
 	Stop       string    // why a person on another machine wants it to end; empty: nobody does
 	LeaseOver  time.Time // when its lease was over and its session perhaps not; zero: nobody found that so
 	OverranTo  time.Time // when that session ended after it, by its own machine's word; zero: it did not, or said nothing
-	Awaits     bool      // what becomes of its work was to be known later, see [Run.Awaiting]
 	Fates      []Fate    // what became of its work, in the order in which it was found out
 
 	// Left is what the run leaves of its task. It is added to what is remembered of the
@@ -120,9 +119,6 @@ type Run struct {
 	// new, or no other machine asks.
 	Tail string `json:"-"`
 }
-
-// Awaiting reports whether it is yet to be known what becomes of the run's work. Until then its grade counts for nothing.
-func (r Run) Awaiting() bool { return r.Awaits && len(r.Fates) == 0 }
 
 // Final is the run's grade after what became of its work: its first one as long as nothing did.
 func (r Run) Final() *float64 {

@@ -17,7 +17,7 @@ type Step struct {
 // Steps are all there are. They are bounded, and small enough that the first grade still counts:
 // whether work is merged says less of it than of what it was about. A merge after review is worth as
 // much as tests and a check that passes; a revert costs all that a change is worth beside nothing.
-// Work that went past review, or waits no more, is worth less than any that review let through.
+// Work that went past review is worth less than any that review let through.
 func Steps() []Step {
 	return []Step{
 		{fleet.FateMerged, 0.25, "it is in the target as it was made"},
@@ -25,7 +25,6 @@ func Steps() []Step {
 		{fleet.FateUnreviewed, 0, "it is in the target, past review"},
 		{fleet.FateRejected, -0.3, "nobody wants it"},
 		{fleet.FateReverted, -0.4, "the target took it back"},
-		{fleet.FateDropped, 0, "it waits for nobody any more, and no more is known of it"},
 		{fleet.FateTouched, -0.1, "others wrote a quarter of its lines anew within a week; while it is in the target"},
 	}
 }

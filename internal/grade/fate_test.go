@@ -27,7 +27,6 @@ func TestFinal(t *testing.T) {
 		{"merged past review", 0.5, []at{{1, fleet.FateUnreviewed}}, 0.5},
 		{"merged past review, and touched", 0.5, []at{{1, fleet.FateUnreviewed}, {2, touched}}, 0.4},
 		{"merged past review, and then reviewed", 0.5, []at{{1, fleet.FateUnreviewed}, {2, merged}}, 0.75},
-		{"dropped", 0.5, []at{{1, fleet.FateDropped}}, 0.5},
 		{"merged with changes", 0.5, []at{{1, changed}}, 0.6},
 		{"rejected", 0.5, []at{{1, rejected}}, 0.2},
 		{"reverted", 0.5, []at{{1, merged}, {2, reverted}}, 0.1},

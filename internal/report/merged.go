@@ -86,8 +86,6 @@ func (h *MergedWork) addFates(fates []fleet.Fate, now time.Time) {
 			continue
 		case fleet.FateRejected, fleet.FateReverted:
 			in, refused = false, true
-		case fleet.FateDropped:
-			continue
 		case fleet.FateTouched:
 		}
 		if fell.IsZero() {

@@ -76,24 +76,6 @@ func (w Watched) Touchable(b Branch) bool {
 	return w.Branch != "" && w.asMade(b) && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
 }
 
-// Dropped are the runs whose work has no place in review any more, and became nothing that was found: nobody
-// need wait for more, and their first grades stand.
-func Dropped(runs []fleet.Run, taken []fleet.TakenPlace, found []fleet.Fate) (list []fleet.Fate) {
-	known := map[fleet.RunID]bool{}
-	for _, p := range taken {
-		known[p.Run] = true
-	}
-	for _, f := range found {
-		known[f.Run] = true
-	}
-	for _, r := range runs {
-		if r.Awaiting() && !known[r.ID] && !known[r.Home()] {
-			list = append(list, fleet.Fate{Run: r.ID, Kind: fleet.FateDropped, Witness: "stint", Reason: "it has no place in review any more"})
-		}
-	}
-	return list
-}
-
 // touchedPart is how much of what a run added is written anew when its work counts as touched.
 const touchedPart = 0.25
 

@@ -107,9 +107,6 @@ func gradeSum(v fleet.Verdict, s Style) string {
 
 // fateLines are what became of the run's work, each with the grade from then on.
 func fateLines(v RunView) (lines []string) {
-	if v.Awaiting() {
-		return []string{"not known yet: until then the grade does not count in the ranking"}
-	}
 	for _, f := range v.Fates {
 		text := fmt.Sprintf("%s %s by %s", f.Kind, Stamp(f.At), plain.Line(f.Witness))
 		if f.Grade != nil {

@@ -67,7 +67,6 @@ type Entry struct {
 	Ended    time.Time
 	Grade    *float64 // by which the category's evidence goes: the first, or a corrected one
 	First    *float64 // at its end
-	Awaits   bool     // what becomes of its work is yet to be known
 	Held     bool
 	Nth      int         // which of the category's sessions; 0: none
 	Counted  int         // which of the category's grades; 0: none

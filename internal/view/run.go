@@ -62,12 +62,11 @@ func Run() View[fleet.RunStatus] {
 		At("ended_at", "", "", func(r run) time.Time { return r.EndedAt }).OrNull(),
 		Each("fates", "what that is, in the order in which it was found out", View[fleet.Fate]{
 			At("at", "", "", func(f fleet.Fate) time.Time { return f.At }).OrNull(),
-			Word("kind", "", "merged, changed, unreviewed, rejected, reverted, dropped or touched", func(f fleet.Fate) fleet.FateKind { return f.Kind }),
+			Word("kind", "", "merged, changed, unreviewed, rejected, reverted or touched", func(f fleet.Fate) fleet.FateKind { return f.Kind }),
 			Text("witness", "", "a commit, or who says so", func(f fleet.Fate) string { return f.Witness }),
 			Text("reason", "", "", func(f fleet.Fate) string { return f.Reason }),
 			Grade("grade", "", "of the run from then on", func(f fleet.Fate) *float64 { return f.Grade }),
 		}, func(r run) []fleet.Fate { return r.Fates }),
-		Bool("awaiting", "what becomes of its work is yet to be known, and its grade does not count", func(r run) bool { return r.Awaiting() }),
 		ByName("parts", "number", "", func(r run) map[string]float64 { return r.Verdict.Parts }),
 		Word("task_state", "", "", func(r run) fleet.TaskState { return r.Verdict.TaskState }),
 		Data("exit_status", "integer or null", "", func(r run) *int { return r.Verdict.ExitStatus }),

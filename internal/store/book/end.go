@@ -89,7 +89,7 @@ func (p Tx) end(r fleet.Run) error {
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Held = table.Whole(p.endOf(r)), r.Verdict, r.Held
-	row.Usage, row.Commits, row.Branch, row.Awaits, row.QuotaUntil = r.Usage, r.Commits, r.Branch, r.Awaits, table.Whole(r.QuotaUntil)
+	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
 	p.settle(&row)
 	if billed(r) {
 		row.Bill = row.ID

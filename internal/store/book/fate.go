@@ -49,13 +49,11 @@ func (p Tx) addFate(f fleet.Fate, r table.Run, corrected map[fleet.Category]bool
 	}
 	f.At = table.Whole(f.At)
 	var before []fleet.Fate
-	awaits := r.Awaits // until something that counts became of its work
 	for _, known := range p.Fates.Where("run", f.Run) {
 		if known.Kind == f.Kind && known.Witness == f.Witness {
 			return f, false
 		}
 		before = append(before, known.Fate)
-		awaits = awaits && !known.Belief
 	}
 	f.Grade = Graded(r.Verdict.Grade, before, f)
 	was := cmp.Or(r.Grade, r.Verdict.Grade)
@@ -68,7 +66,7 @@ func (p Tx) addFate(f fleet.Fate, r table.Run, corrected map[fleet.Category]bool
 		return f, true
 	}
 	changed := *f.Grade != *was
-	corrected[r.Category] = corrected[r.Category] || belief && (awaits || changed)
+	corrected[r.Category] = corrected[r.Category] || belief && changed
 	if changed {
 		p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
 			p.Learn.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: *f.Grade}, *was)
@@ -103,10 +101,10 @@ func (p Tx) graded(c fleet.Category, after int) (list []store.Entry) {
 		}
 		e := store.Entry{
 			ID: r.ID, Category: c, Round: r.Round, Load: r.Load, Began: r.BeganAt(), First: r.Verdict.Grade, Grade: r.Verdict.Grade,
-			Awaits: r.Awaits, Counted: r.Counted, In: r.CountedIn,
+			Counted: r.Counted, In: r.CountedIn,
 		}
 		if grade, corrected := final[r.ID]; corrected {
-			e.Grade, e.Awaits = cmp.Or(grade, e.Grade), false
+			e.Grade = cmp.Or(grade, e.Grade)
 		}
 		list = append(list, e)
 	}
@@ -151,7 +149,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 			next = &points[i+1].Arm
 		}
 		e := points[i].Settings.Relearn(points[i].Arm.Evidence, learnt(part(grades, points[i].Arm.Graded-counted, next.Graded-counted)))
-		next.Fast, next.Slow, next.Slope, next.Season, next.Shift, next.Awaiting = e.Fast, e.Slow, e.Slope, e.Season, e.Shift, e.Awaiting
+		next.Fast, next.Slow, next.Slope, next.Season, next.Shift = e.Fast, e.Slow, e.Slope, e.Season, e.Shift
 	}
 	return points, arm
 }
@@ -159,7 +157,7 @@ func Relearnt(points []store.Checkpoint, arm bandit.Arm, grades []store.Entry) (
 // learnt are grades as an arm learns them.
 func learnt(list []store.Entry) (all []bandit.Learnt) {
 	for _, e := range list {
-		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade, Shift: *e.Grade - *e.First, Awaits: e.Awaits}
+		x := bandit.Graded{Round: e.Round, Turn: bandit.Turn(e.Began), Load: e.Load, Grade: *e.Grade, Shift: *e.Grade - *e.First}
 		all = append(all, bandit.Learnt{Graded: x, In: e.In})
 	}
 	return all

@@ -50,7 +50,7 @@ func (p Tx) learnFrom(r fleet.Run) {
 // learnGrade counts a grade. The run's row says what the grade counts for.
 func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
-	x := bandit.Graded{Grade: grade, Round: r.Round, Load: r.Load, Turn: bandit.Turn(r.BeganAt()), Awaits: r.Awaits}
+	x := bandit.Graded{Grade: grade, Round: r.Round, Load: r.Load, Turn: bandit.Turn(r.BeganAt())}
 	arm, pool := p.arm(r.Category), p.prior()
 	was := p.Learn.Belief(&arm, pool).Mean()
 	p.checkpoint(r.Category, arm, false)

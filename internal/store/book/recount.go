@@ -219,7 +219,7 @@ func part[T any](list []T, after, until int) []T {
 // between has had all grades forgotten but a few.
 func (r *recount) sums(subject string, stored, recorded bandit.Arm, alarm bool) {
 	if alarm {
-		recorded.Alarms, recorded.Fast, recorded.Slow, recorded.Shift, recorded.Awaiting = stored.Alarms, stored.Fast, stored.Slow, stored.Shift, stored.Awaiting
+		recorded.Alarms, recorded.Fast, recorded.Slow, recorded.Shift = stored.Alarms, stored.Fast, stored.Slow, stored.Shift
 	}
 	got, want := figures(stored), figures(recorded)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -227,7 +227,7 @@ func (r *recount) sums(subject string, stored, recorded bandit.Arm, alarm bool) 
 		switch first, _, _ := strings.Cut(name, "."); first {
 		case "up", "down", "noops", "noops_ever", "asleep_until":
 			continue // which depend on more than is on record
-		case "at", "fast", "slow", "slope", "season", "shift", "awaiting", "graded", "alarms":
+		case "at", "fast", "slow", "slope", "season", "shift", "graded", "alarms":
 			kind = fleet.OffBelief
 		}
 		if is, comes := got[name], want[name]; math.Float64bits(is) != math.Float64bits(comes) {

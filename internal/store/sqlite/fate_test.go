@@ -2,12 +2,10 @@ package sqlite
 
 import (
 	"fmt"
-	"math"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -26,14 +24,9 @@ type week struct {
 	alarm float64
 }
 
-// play has sessions with these grades, and then these fates. Work with a fate was awaited, and that of the sessions
-// from the number of unknown on still is.
-func (w week) play(grades []float64, fates []fleet.Fate, unknown int) *DB {
+// play has sessions with these grades, and then these fates.
+func (w week) play(grades []float64, fates []fleet.Fate) *DB {
 	w.t.Helper()
-	awaited := map[fleet.RunID]bool{}
-	for _, f := range fates {
-		awaited[f.Run] = true
-	}
 	ctx := w.t.Context()
 	var d *DB
 	for i, g := range grades {
@@ -53,7 +46,6 @@ func (w week) play(grades []float64, fates []fleet.Fate, unknown int) *DB {
 		_, c, err := d.TakeForRun(ctx, take)
 		must.Do(w.t, err)
 		r.Key, r.Epoch, r.Verdict = c.Key, c.Epoch, fleet.Verdict{Outcome: fleet.Productive, Grade: &g}
-		r.Awaits = awaited[r.ID] || i >= unknown
 		must.Do(w.t, d.Complete(ctx, r))
 		w.clock.Advance(7 * time.Hour)
 	}
@@ -96,39 +88,10 @@ func TestLateGradesAreThoseOfABatch(t *testing.T) {
 		}
 	}
 	one, other := newWeek(t, 0), newWeek(t, 0)
-	got, want := one.arm(one.play(late, fates, 30)), other.arm(other.play(atOnce, nil, 30))
+	got, want := one.arm(one.play(late, fates)), other.arm(other.play(atOnce, nil))
 	got.Up, got.Down, got.Shift = want.Up, want.Down, want.Shift // the change detector goes by the first grades
 	if diff := cmp.Diff(got, want, exactly()); diff != "" {
 		t.Errorf("arm after late evidence (-late +at once):\n%s", diff)
-	}
-}
-
-// TestAwaitedGradesCountForNothing has sessions of whose work nobody knows yet what becomes of it: they are as good as
-// under way. Work that is dropped brings its first grade.
-func TestAwaitedGradesCountForNothing(t *testing.T) {
-	t.Parallel()
-	grades := make([]float64, 30)
-	for i := range grades {
-		grades[i] = 0.9
-	}
-	w, other := newWeek(t, 0), newWeek(t, 0)
-	d := w.play(grades, nil, 20)
-	got, want := w.arm(d), other.arm(other.play(grades[:20], nil, 20))
-	s := w.o.Settings
-	if is, was := s.Belief(&got, s.Prior([]*bandit.Arm{&got})), s.Belief(&want, s.Prior([]*bandit.Arm{&want})); math.Abs(is.Mean()-was.Mean()) > 0.01 {
-		t.Errorf("the mean is %.3f with work that is awaited, and %.3f without", is.Mean(), was.Mean())
-	}
-	if got.Awaiting == 0 || want.Awaiting != 0 {
-		t.Errorf("awaited: got a weight of %v, and without any %v", got.Awaiting, want.Awaiting)
-	}
-	var dropped []fleet.Fate
-	for i := 20; i < 30; i++ {
-		dropped = append(dropped, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateDropped, Witness: "a"})
-	}
-	must.Get(d.AddFates(t.Context(), dropped))(t)
-	all := newWeek(t, 0)
-	if diff := cmp.Diff(w.arm(d), all.arm(all.play(grades, nil, 30)), exactly(), cmpopts.IgnoreFields(bandit.Evidence{}, "Up", "Down")); diff != "" {
-		t.Errorf("arm after all was dropped (-is +at once):\n%s", diff)
 	}
 }
 
@@ -143,7 +106,7 @@ func TestForgottenGradesStaySo(t *testing.T) {
 			grades[i] = 0.9
 		}
 	}
-	d := w.play(grades, nil, len(grades))
+	d := w.play(grades, nil)
 	before := w.arm(d)
 	var fates []fleet.Fate
 	for i := range 20 {
@@ -176,7 +139,7 @@ func TestEdgeBetweenSettings(t *testing.T) {
 					grades[i] = 0.9
 				}
 			}
-			d, ctx := w.play(grades, nil, len(grades)), t.Context()
+			d, ctx := w.play(grades, nil), t.Context()
 			points := map[int]bool{}
 			for i := range grades {
 				l, err := d.Ledger(ctx)

@@ -102,18 +102,15 @@ func moves(add func(store.Moves)) Statement {
 	}}
 }
 
-// awaits says whether it is yet to be known what becomes of a run's work.
-const awaits = "case when awaits = 1 and not exists (select 1 from fates where run = id and belief = 1) then 1 else 0 end"
-
 func entries(add func(store.Entry)) Statement {
 	return Statement{
 		SQL: `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at,
-coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), grade, ` + awaits + `, held, nth, counted, counted_in,
+coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), grade, held, nth, counted, counted_in,
 day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order by id`,
 		Scan: func(row Scanner) error {
 			var e store.Entry
 			err := row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, When(&e.Began), When(&e.Ended),
-				&e.Grade, &e.First, Flag{&e.Awaits}, Flag{&e.Held}, Maybe[int]{&e.Nth}, Maybe[int]{&e.Counted}, &e.In, &e.Day, &e.Tokens, &e.USD)
+				&e.Grade, &e.First, Flag{&e.Held}, Maybe[int]{&e.Nth}, Maybe[int]{&e.Counted}, &e.In, &e.Day, &e.Tokens, &e.USD)
 			e.Open = e.Ended.IsZero()
 			add(e)
 			return err

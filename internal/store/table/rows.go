@@ -29,7 +29,7 @@ func Arms() Table[Arm] {
 	return Table[Arm]{"arms", 1, func(a *Arm) []Column {
 		return columns(
 			"category", &a.Category, "round", &a.Round, "at_round", &a.At, "fast_w", &a.Fast.W, "fast_s", &a.Fast.S,
-			"fast_g2", &a.Fast.G2, "shift", &a.Shift, "awaiting", &a.Awaiting, "slow_w", &a.Slow.W, "slow_s", &a.Slow.S,
+			"fast_g2", &a.Fast.G2, "shift", &a.Shift, "slow_w", &a.Slow.W, "slow_s", &a.Slow.S,
 			"slow_g2", &a.Slow.G2, "slope_n", &a.Slope.N, "slope_l", &a.Slope.L, "slope_g", &a.Slope.G,
 			"slope_ll", &a.Slope.LL, "slope_lg", &a.Slope.LG, "season_n", &a.Evidence.Season.N,
 			"season_x", &a.Evidence.Season.X, "season_y", &a.Evidence.Season.Y, "season_g", &a.Evidence.Season.G,
@@ -97,7 +97,7 @@ func Runs() Table[Run] {
 			"category", &r.Category, "rank", &r.Rank, "chain_depth", &r.ChainDepth, "source", &r.Source,
 			"unit", &r.Unit, "lane", &r.Lane, "task", &r.Task, "key", &r.Key, "epoch", &r.Epoch, "round", &r.Round,
 			"load", &r.Load, "nth", Maybe[int]{&r.Nth}, "counted", Maybe[int]{&r.Counted}, "counted_in", &r.CountedIn,
-			"awaits", Flag{&r.Awaits}, "agent", &r.Agent, "box", &r.Box, "pid", &r.PID,
+			"agent", &r.Agent, "box", &r.Box, "pid", &r.PID,
 			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "started_at", When(&r.StartedAt),
 			"ended_at", When(&r.EndedAt), "outcome", &v.Outcome, "grade", &v.Grade, "final", &r.Grade,
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,

@@ -99,7 +99,7 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Resets, Resets(), stays)
 	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at"), brief)
 	add(tx, &tx.Billed, Runs().With("id", "agent", "bill", "tokens", "usd", "cost"), brief)
-	add(tx, &tx.Counted, Runs().With("id", "category", "round", "load", "started_at", "created_at", "grade", "awaits", "counted", "counted_in"), brief)
+	add(tx, &tx.Counted, Runs().With("id", "category", "round", "load", "started_at", "created_at", "grade", "counted", "counted_in"), brief)
 	add(tx, &tx.Believed, Fates().With("run", "seq", "belief"), brief)
 	add(tx, &tx.Told, Tails().With("run", "at"), brief)
 	add(tx, &tx.Old, Runs().With("id"), brief)

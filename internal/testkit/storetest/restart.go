@@ -81,7 +81,7 @@ func (m *memory) grade(s session, grade float64) {
 		arms = append(arms, m.arms[c])
 	}
 	arm := m.arm(s.run.Category)
-	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade, Awaits: s.run.Awaits}
+	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
 	of := m.learnt[s.run.Category]
 	if of == nil {
 		of = &learnt{}
@@ -117,10 +117,10 @@ func (m *memory) correct(s session, first, was, is float64) {
 		return
 	}
 	x := &of.grades[i]
-	if was == is && !x.Awaits {
+	if was == is {
 		return
 	}
-	x.Grade, x.Shift, x.Awaits = is, is-first, false
+	x.Grade, x.Shift = is, is-first
 	batch := m.Relearn(of.since, of.grades)
 	batch.Up, batch.Down = arm.Up, arm.Down
 	arm.Evidence = batch
@@ -246,7 +246,6 @@ func (h *history) end(rt *rapid.T) {
 	s := h.open[i]
 	h.open, h.ended = slices.Delete(h.open, i, i+1), append(h.ended, s)
 	grade := rapid.Float64Range(0, 1).Draw(rt, "grade")
-	s.run.Awaits = rapid.Bool().Draw(rt, "awaits")
 	if rapid.Bool().Draw(rt, "late") { // nobody heard of it when it was
 		s.run.EndedAt = h.clock.Now().Add(-time.Duration(rapid.Int64Range(0, int64(h.clock.Now().Sub(s.run.CreatedAt))).Draw(rt, "ago")))
 	}

@@ -143,7 +143,6 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	end.Tail = pick("tail of the end", "", "it said so at last")
 	end.Task, end.Key, end.Epoch, end.Usage = task, task.Key(), epoch, fleet.Usage{Models: []string{"m"}}
 	end.Verdict = fleet.Verdict{Outcome: rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Failed, fleet.Quota, fleet.Unavailable, fleet.Idle, fleet.Lost}).Draw(rt, "outcome"), Reason: reason}
-	end.Awaits = yes("awaits")
 	end.Left = fleet.TaskLeft{State: fleet.TaskState(pick("state", "", "done")), Worked: yes("worked"), Changed: yes("changed")}
 	if yes("graded") {
 		end.Verdict.Grade = new(rapid.Float64Range(0, 1).Draw(rt, "grade"))

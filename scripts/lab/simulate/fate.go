@@ -34,7 +34,7 @@ func (m *memory) correct(s bandit.Settings, arm *bandit.Arm, fire int) {
 		if c := &m.later[i]; !c.done && c.known <= fire {
 			c.done, news = true, true
 			m.grades[i].Shift = c.grade - m.grades[i].Grade
-			m.grades[i].Grade, m.grades[i].Awaits = c.grade, false
+			m.grades[i].Grade = c.grade
 		}
 	}
 	if !news {
@@ -45,5 +45,5 @@ func (m *memory) correct(s bandit.Settings, arm *bandit.Arm, fire int) {
 		m.grades, m.later = m.grades[1:], m.later[1:]
 	}
 	e := s.Relearn(m.since, m.grades)
-	arm.Fast, arm.Slow, arm.Slope, arm.Evidence.Season, arm.Shift, arm.Awaiting = e.Fast, e.Slow, e.Slope, e.Season, e.Shift, e.Awaiting
+	arm.Fast, arm.Slow, arm.Slope, arm.Evidence.Season, arm.Shift = e.Fast, e.Slow, e.Slope, e.Season, e.Shift
 }

@@ -180,9 +180,8 @@ func (r *ranked) count(e flight) {
 		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
-		x.Awaits = e.final != nil && r.learns != AtOnce && r.learns != Never
 		alarm := r.settings.Learn(arm, r.pool, x)
-		if x.Awaits {
+		if e.final != nil && r.learns != AtOnce && r.learns != Never {
 			r.memories[e.category].add(arm, x, alarm, *e.final, e.last()+e.known)
 		}
 		r.learnLessons(e, x)

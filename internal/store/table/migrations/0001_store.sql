@@ -94,7 +94,6 @@ create table runs (
   nth         integer,                         -- which of the category's sessions it is, from 1; null: it had no claim
   counted     integer,                         -- which of the category's grades it brought, from 1; null: none, or not yet
   counted_in  integer not null default 0,      -- the round that the category was in then
-  awaits      integer not null default 0 check (awaits in (0, 1)), -- what became of its work was to be known later
   agent       text not null default '',
   box         text not null default '',        -- that its agent was in, and what held it
   pid         integer not null default 0,      -- of stint run
@@ -193,7 +192,6 @@ create table arms (
   fast_s       real not null,
   fast_g2      real not null,
   shift        real not null,                  -- of fast_s: what corrections added to the first grades
-  awaiting     real not null,                  -- beside fast_w: the sessions of whose work it is yet to be known what becomes of it
   slow_w       real not null,                  -- the same over a longer time
   slow_s       real not null,
   slow_g2      real not null,
@@ -269,7 +267,7 @@ create table fates (
   run     text not null references runs (id),
   seq     integer not null,                    -- from 1, in the order in which it was found out
   at      integer not null,                    -- when it happened
-  kind    text not null check (kind in ('merged', 'changed', 'unreviewed', 'rejected', 'reverted', 'dropped', 'touched')),
+  kind    text not null check (kind in ('merged', 'changed', 'unreviewed', 'rejected', 'reverted', 'touched')),
   witness text not null,                       -- a commit, or who says so
   reason  text not null,
   grade   real check (grade between 0 and 1),  -- null: the run has none
