@@ -260,7 +260,7 @@ func BenchmarkServerSession(b *testing.B) {
 	budgets := []fleet.Budget{{Scope: fleet.FleetScope, Runs: 1e6}, {Scope: fleet.CategoryScope("code"), Runs: 1e6}, {Scope: fleet.AgentScope("fake"), Runs: 1e6}}
 	trips, rounds := 0, 0
 	ours := func() time.Duration {
-		f.admit(b, "delete from claims", "delete from runs", "delete from spent", "delete from arms", "delete from agents",
+		f.admit(b, "delete from claims", "delete from runs", "delete from spent", "delete from events", "delete from rankings", "delete from agents",
 			fmt.Sprintf(`insert into runs (id, category, rank, source, agent, created_at, started_at)
 				select '0r' || n, 'code', 0, 'selected', 'fake', 1, 1 from generate_series(1, %d) n`, clients*each))
 		before := f.proxy.Trips()

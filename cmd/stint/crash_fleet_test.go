@@ -37,9 +37,6 @@ state = %q
 [agent.fake]
 trust = true
 command = [%q, 'result={"grade": 0.5, "task_state": "done"}', %s]
-[selector]
-half_life = 0
-slow_half_life = 0
 [category.code]
 ttl = %q
 cooldown = "0s"
@@ -292,34 +289,28 @@ type crashCheck struct{ what, query string }
 func crashAlways(rivals int) []crashCheck {
 	return []crashCheck{
 		{"evidence that is not what its runs add up to", `
-select category, count(*), sum(coalesce(final, grade)), sum(coalesce(final, grade)) from runs where grade is not null and held = 0 group by category
-except select category, graded, fast_s, slow_s from arms where fast_w = graded and slow_w = graded`},
+select category, count(*), sum(grade) from runs where grade is not null and held = 0 group by category
+except select event ->> '$.category', count(*), sum(event ->> '$.grade') from events where event ->> '$.kind' = 'ended' group by 1`},
 		{"evidence without its runs", `
-select category, graded, fast_s, slow_s from arms where graded > 0 or fast_w <> 0 or slow_w <> 0
-except select category, count(*), sum(coalesce(final, grade)), sum(coalesce(final, grade)) from runs where grade is not null and held = 0 group by category`},
+select event ->> '$.category', count(*), sum(event ->> '$.grade') from events where event ->> '$.kind' = 'ended' group by 1
+except select category, count(*), sum(grade) from runs where grade is not null and held = 0 group by category`},
 		{"a session that was not debited once", `
-select category, count(*) from runs where epoch > 0 group by category except select category, sessions from arms`},
-		{"a debit without its session", `
-select category, sessions from arms where sessions > 0 except select category, count(*) from runs where epoch > 0 group by category`},
+select id, category from runs where epoch > 0 except select event ->> '$.run', event ->> '$.category' from events where event ->> '$.kind' = 'began'`},
+		{"a debit without its session, or a second one", `
+select event ->> '$.run' from events where event ->> '$.kind' = 'began' group by 1
+having count(*) > 1 or count(*) <> (select count(*) from runs where epoch > 0 and id = event ->> '$.run')`},
 		{"an epoch that was not debited once", fmt.Sprintf(`
 select n, lanes, debits from (select sum(epoch) - iif(sum(key = 'fix'), %d, 0) as n from claims where key not like 'category:%%'),
-  (select count(*) as lanes from runs where epoch > 0 and key like 'category:%%'), (select sum(sessions) as debits from arms)
-where coalesce(n, 0) + lanes <> coalesce(debits, 0)`, rivals)},
-		{"a debit since the last fire that entitled it, of no session", `
-with entitled as (
-  select c.category, max(k.value ->> '$.arm.round') as round from choices c join fires f on f.id = c.fire, json_each(f.inputs, '$.candidates') k
-  where c.rank > 0 and c.hindrance <> 'taken-since' and k.value ->> 'category' = c.category and exists (select 1 from choices s where s.fire = f.id and s.decision <> 'skip')
-  group by c.category
-)
-select category, since from arms left join entitled using (category)
-where since <> (select count(*) from runs r where r.category = arms.category and r.epoch > 0 and r.round >= coalesce(entitled.round, 0))`},
+  (select count(*) as lanes from runs where epoch > 0 and key like 'category:%%'), (select count(*) as debits from events where event ->> '$.kind' = 'began')
+where coalesce(n, 0) + lanes <> debits`, rivals)},
+		{"a gap in the events", `select max(seq), count(*) from events having max(seq) <> count(*)`},
 		{"a round that no fire made, or a fire that made none", `
-select category, round from arms where round not between
+select count(*) from events where event ->> '$.kind' = 'fired' having count(*) not between
   (select count(distinct fire) from choices where decision <> 'skip')
   and (select count(distinct fire) from choices where decision <> 'skip' or reason like 'backs off%')`},
 		{"an entitlement that no fire gave", `
-select category, entitled from arms
-where entitled <> (select count(*) from choices c where c.category = arms.category and decision in ('spawn', 'failed'))`},
+select d.key, sum(d.value) from events, json_each(event, '$.due') d group by d.key
+having sum(d.value) <> (select count(*) from choices c where c.category = d.key and decision in ('spawn', 'failed'))`},
 		{"a session without its lessons", fmt.Sprintf(`
 select id from runs where epoch > 0 and (select count(*) from run_lessons where run = id) <> %d`, len(crashLessons))},
 		{"lessons without their session", `select run from run_lessons join runs on id = run where epoch = 0`},

@@ -12,8 +12,6 @@ func TestCrashForget(t *testing.T) {
 	t.Parallel()
 	const runs, fires = "2500", "250"
 	for _, c := range []struct{ stop, runs, fires string }{
-		{"before Store.MoveEdge", runs, fires},
-		{"after Store.MoveEdge", runs, fires},
 		{"before Store.Forget", runs, fires},
 		{"after Store.Forget", "1500", "150"},
 	} {

@@ -79,51 +79,20 @@ func (p past) learn(tb testing.TB, database string) {
 	}
 	must.Do(tb, err)
 	d := must.Get(sqlite.Open(tb.Context(), o))(tb)
-	l, err := d.Ledger(tb.Context())
-	arms := map[fleet.Category]bandit.History{}
+	l := must.Get(d.Ledger(tb.Context()))(tb)
+	st := bandit.State{Settings: o.Settings}
 	for _, r := range l.Runs {
-		h := arms[r.Category]
 		if r.Nth > 0 {
-			h.Debits = append(h.Debits, r.Round)
+			st.Fold(bandit.Event{Seq: st.Seq + 1, Kind: bandit.Began, Category: r.Category})
 		}
 		if r.Counted > 0 {
-			h.Graded = append(h.Graded, bandit.Learnt{Graded: bandit.Graded{Turn: bandit.Turn(r.Began), Grade: *r.Grade}})
+			st.Fold(bandit.Event{Seq: st.Seq + 1, Kind: bandit.Ended, Category: r.Category, Grade: *r.First})
 		}
-		arms[r.Category] = h
 	}
-	for c, h := range arms {
-		columns, values := armColumns(c, o.Settings.Recount(bandit.Arm{}, h))
-		settings, _ := json.Marshal(o.Settings)
-		_, failed := db.Exec("insert or replace into arms (" + columns + ") values (" + values + ")")
-		_, failed2 := db.Exec("insert into checkpoints (category, seq, alarm, settings, arm, graded, sessions) values (?, 1, 0, ?, '{}', 0, 0)", c, string(settings))
-		err = errors.Join(err, failed, failed2)
+	if text, _ := json.Marshal(st); st.Seq > 0 { // the events are forgotten
+		_, err = db.Exec("insert into rankings (day, seq, state) values ('2026-01-01', ?, ?)", st.Seq, string(text))
 	}
 	must.Do(tb, errors.Join(err, d.Close(), db.Close()))
-}
-
-// armColumns are the columns of an arm and their values, by its names in JSON.
-func armColumns(c fleet.Category, a bandit.Arm) (columns, values string) {
-	text, _ := json.Marshal(a)
-	var object map[string]any
-	_ = json.Unmarshal(text, &object)
-	delete(object, "asleep_since") // it is null, or a number
-	object["at_round"], object["category"] = object["at"], string(c)
-	delete(object, "at")
-	var add func(prefix string, object map[string]any)
-	add = func(prefix string, object map[string]any) {
-		for name, v := range object {
-			switch v := v.(type) {
-			case map[string]any:
-				add(prefix+strings.TrimSuffix(name+"_", "since_"), v)
-			case string:
-				columns, values = columns+prefix+name+", ", values+"'"+v+"', "
-			default:
-				columns, values = columns+prefix+name+", ", values+fmt.Sprintf("%v, ", v)
-			}
-		}
-	}
-	add("", object)
-	return strings.TrimSuffix(columns, ", "), strings.TrimSuffix(values, ", ")
 }
 
 // trouble adds what else of other people's words is shown: claims that are held, pauses,

@@ -25,18 +25,13 @@ import (
 // shortSoak is how long the tests fire. STINT_SOAK asks for another time, such as 10m.
 const shortSoak = 12 * time.Second
 
-// soakConfig has agents that time out within seconds, and sums that do not fade, so that
-// they can be added up again.
+// soakConfig has agents that time out within seconds.
 const soakConfig = `fleet = %[1]q
 workspace = "work"
 state = %[2]q
 [fanout]
 workers = 4
 slots = 7
-[selector]
-half_life = 0
-slow_half_life = 0
-alarm = 0
 [agent.steady]
 trust = true
 command = [%[3]q, "soak=steady"]

@@ -19,27 +19,40 @@ const (
 type Drift struct {
 	Level float64 `json:"level"` // in standard deviations, at least 0
 	Since Sums    `json:"since"`
+	Shift float64 `json:"shift"` // of Since.S: what corrections added to the first grades
+	From  int     `json:"from"`  // which of the category's grades is the first in Since; 0: it has none
 }
 
-func (d *Drift) step(surprise, grade float64) {
+// step takes in the nth grade of a category.
+func (d *Drift) step(surprise, grade float64, nth int) {
 	d.Level += surprise - slack
 	if d.Level <= 0 {
 		*d = Drift{}
 		return
 	}
+	if d.From == 0 {
+		d.From = nth
+	}
 	d.Since.add(1, grade)
+}
+
+// gather takes in a grade that is no surprise, as too little is known.
+func (d *Drift) gather(grade float64) {
+	if d.From > 0 {
+		d.Since.add(1, grade)
+	}
 }
 
 // restart forgets what was before the change that the stronger statistic shows.
 func (e *Evidence) restart() {
-	since := e.Up.Since
+	change := e.Up
 	if e.Down.Level > e.Up.Level {
-		since = e.Down.Since
+		change = e.Down
 	}
-	if since.W > restartWeight {
-		since = since.times(restartWeight / since.W)
-	}
-	e.Fast, e.Slow, e.Shift = since, since, 0
+	scale := min(1, restartWeight/change.Since.W)
+	since := change.Since.times(scale)
+	e.Fast, e.Slow, e.Shift = since, since, float64(change.Shift*scale)
+	e.Kept = Pane{First: change.From, Last: e.Graded, Scale: scale, Round: e.At}
 	e.Up, e.Down = Drift{}, Drift{}
 	e.Alarms++
 }

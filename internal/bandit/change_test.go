@@ -101,8 +101,8 @@ func TestRestartKeepsTheStrongerSide(t *testing.T) {
 		up, down Drift
 		want     Sums
 	}{
-		{"up", Drift{16, many}, Drift{2, few}, Sums{W: 6, S: 4.5, G2: 4}},
-		{"down", Drift{2, many}, Drift{16, few}, few},
+		{"up", Drift{Level: 16, Since: many}, Drift{Level: 2, Since: few}, Sums{W: 6, S: 4.5, G2: 4}},
+		{"down", Drift{Level: 2, Since: many}, Drift{Level: 16, Since: few}, few},
 	}
 	for _, tt := range tests {
 		e := Evidence{Fast: Sums{W: 99, S: 9, G2: 9}, Slow: Sums{W: 99, S: 9, G2: 9}, Up: tt.up, Down: tt.down}
@@ -128,7 +128,7 @@ func TestDriftIsPage(t *testing.T) {
 	}
 	var d Drift
 	for i, step := range steps {
-		d.step(step.surprise, step.grade)
+		d.step(step.surprise, step.grade, i+1)
 		if d.Level != step.level || d.Since.W != step.weight || d.Since.S != step.sum {
 			t.Errorf("step %d: got %+v, want level %v, weight %v, sum %v", i, d, step.level, step.weight, step.sum)
 		}

@@ -36,6 +36,13 @@
 // what came since the sum was last 0 is known, worth at most 6 sessions. First grades are
 // compared with first grades.
 //
+// # The state
+//
+// All of it is one fold: [State.Fold] takes numbered events in their order. A stored state is a
+// cache, and the events since give the same bits. A corrected grade moves the sums by its
+// difference, with the weight that the first one has in them now: 0 if it is older than what
+// the last alarm kept.
+//
 // # The other parts of the score
 //
 //	plateau = -b (load - mean load of the sessions behind the belief), b at least 0

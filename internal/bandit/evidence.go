@@ -44,6 +44,7 @@ type Evidence struct {
 	Down   Drift       `json:"down"`
 	Graded int         `json:"graded"` // sessions that brought a grade
 	Alarms int         `json:"alarms"` // changes that were detected
+	Kept   Pane        `json:"kept"`
 }
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
@@ -81,7 +82,6 @@ type Graded struct {
 	Turn  float64     // the time of day then, in [0,1)
 	Load  float64     // of its category then, see [Account.LoadNow]
 	Grade float64     // in [0,1]
-	Shift float64     // of Grade: what a correction added to the first one
 }
 
 // Learn adds a graded session to an arm and reports whether it raised the alarm:
@@ -95,8 +95,11 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		mean := b.Mean()
 		// A grade that comes now is a first one, and is compared with those.
 		surprise := (x.Grade - (mean - e.Shift/e.Fast.W) - s.season(e, x.Turn, p)) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
-		e.Up.step(surprise, x.Grade)
-		e.Down.step(-surprise, x.Grade)
+		e.Up.step(surprise, x.Grade, e.Graded)
+		e.Down.step(-surprise, x.Grade, e.Graded)
+	} else {
+		e.Up.gather(x.Grade)
+		e.Down.gather(x.Grade)
 	}
 	s.count(&e, x)
 	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
@@ -113,7 +116,6 @@ func (s Settings) count(e *Evidence, x Graded) {
 	slow := fade(age, s.SlowHalfLife)
 	fast := fade(age, s.HalfLife)
 	e.Fast.add(fast, x.Grade)
-	e.Shift += float64(fast * x.Shift)
 	e.Slow.add(slow, x.Grade)
 	e.Slope.add(slow, x.Load, x.Grade)
 	e.Season.add(slow, x.Turn, x.Grade)

@@ -41,7 +41,7 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f 
 		if err != nil {
 			return known, err
 		}
-		q.At, q.Held, q.Round = snapshot.At, a.desk(c, s).Held(ctx, snapshot.Standing), snapshot.Rounds(a.here(c)().Host)
+		q.At, q.Held, q.Round = snapshot.At, a.desk(c, s).Held(ctx, snapshot.Standing), snapshot.RoundsOf(a.here(c)().Host)
 		fleet.Recall(tasks, snapshot.Tasks)
 		for _, t := range tasks {
 			if t.Listed != "" {

@@ -55,7 +55,7 @@ func TestRankingTopic(t *testing.T) {
 		Getenv: func(string) string { return "" },
 	}))(t)
 	for _, want := range []string{
-		fmt.Sprintf("half_life rounds (%v)", s.HalfLife),
+		fmt.Sprintf("half after %v rounds", s.HalfLife),
 		fmt.Sprintf("less than floor (%v) times", s.Floor),
 		fmt.Sprintf("more than cap (%v) times", s.Cap),
 		fmt.Sprintf("at least respawn (%v)", c.Categories["work"].Respawn),

@@ -112,20 +112,17 @@ type Lessons struct {
 	Dir string `toml:"dir" form:"path" default:"'lessons'"` // where workspaces of this kind have them already; it need not exist
 }
 
-// Selector says who ranks, and by which constants.
+// Selector says who ranks, and within which shares.
 type Selector struct {
-	Command      []string `toml:"command" form:"command"` // an external selector; empty: the built-in one
-	Floor        float64  `toml:"floor" default:"0.5" max:"1"`
-	Cap          float64  `toml:"cap" zero:"none" default:"1.8" min:"1" max:"1000"`
-	HalfLife     float64  `toml:"half_life" zero:"never" default:"300.0" min:"1" max:"1e6"`
-	SlowHalfLife float64  `toml:"slow_half_life" zero:"never" default:"3000.0" min:"1" max:"1e6"`
-	Alarm        float64  `toml:"alarm" zero:"never" default:"15.0" min:"1" max:"1000"`
+	Command []string `toml:"command" form:"command"` // an external selector; empty: the built-in one
+	Floor   float64  `toml:"floor" default:"0.5" max:"1"`
+	Cap     float64  `toml:"cap" zero:"none" default:"1.8" min:"1" max:"1000"`
 }
 
 // Settings are those of the built-in selector.
 func (s Selector) Settings() bandit.Settings {
-	b := bandit.Defaults() // not all of them have a key
-	b.Floor, b.Cap, b.HalfLife, b.SlowHalfLife, b.Alarm = s.Floor, s.Cap, s.HalfLife, s.SlowHalfLife, s.Alarm
+	b := bandit.Defaults() // the others are constants
+	b.Floor, b.Cap = s.Floor, s.Cap
 	return b
 }
 

@@ -82,7 +82,7 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Command:  config.Command{Timeout: time.Minute, PassEnvironment: []string{"PATH", "HOME", "LANG"}},
 		Tasks:    config.Tasks{Dir: filepath.Join(folder, "tasks"), Format: fleet.FormatStint, DefaultCategory: "code"},
 		Lessons:  config.Lessons{Dir: filepath.Join(folder, "lessons")},
-		Selector: config.Selector{Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15},
+		Selector: config.Selector{Floor: 0.5, Cap: 1.8},
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
 			Box:             fleet.BoxWorkspace,
@@ -124,9 +124,6 @@ pass_environment = ["PATH"]
 command = ["rank", "--fast"]
 floor = 0.25
 cap = 0
-half_life = 100
-slow_half_life = 1e3
-alarm = 12.5
 
 [agent.claude]
 command = ["claude", "-p", "$HOME %n \u00e9\n"]
@@ -205,7 +202,7 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		Prices:  config.Prices{"gpt-5*": {Input: 1.25, CachedInput: 0.125, CacheWrite: 1.25, Output: 10}},
 		Selector: config.Selector{
 			Command: []string{"rank", "--fast"},
-			Floor:   0.25, HalfLife: 100, SlowHalfLife: 1000, Alarm: 12.5,
+			Floor:   0.25,
 		},
 		Agents: map[string]config.Agent{
 			"claude": {
@@ -496,7 +493,7 @@ func TestLoadRefusesValues(t *testing.T) {
 		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file", not "tty"`, `write prompt = "stdin"`},
 		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 1.0`},
 		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
-		{"half-life", least + "[selector]\nhalf_life = nan", `7:1: selector.half_life: want a number from 1 to 1e+06, not nan; or 0 for none`, `write half_life = 300.0`},
+		{"a part that is none", least + "[selector]\nfloor = nan", `7:1: selector.floor: want a number from 0 to 1, not nan`, `write floor = 0.5`},
 		{"empty command", least + "[selector]\ncommand = [\"\"]", `7:12: selector.command[0]: want a program, not an empty string`, `write a program and its arguments, such as ["my-program", "--flag"]`},
 		{"no agents", least + "agents = []", "6:1: category.code.agents: want at least one, not an empty list", `write agents = ["…"]`},
 		{"unknown agent", least + "agents = [\"gpt\"]", `6:11: category.code.agents[0]: there is no agent "gpt"`, "want one of: claude"},
@@ -692,7 +689,7 @@ func TestKeysOfBefore(t *testing.T) {
 		"host.big.state":            "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
 		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
 		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
-		"selector.v": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.after": "remove it: a session that wants another state writes task_state", "tasks.most_sessions": constant,
+		"selector.v": constant, "selector.half_life": constant, "selector.slow_half_life": constant, "selector.alarm": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.after": "remove it: a session that wants another state writes task_state", "tasks.most_sessions": constant,
 		"fanout.max_memory_pressure":          constant,
 		"fanout.min_memory":                   "remove it: a fire needs 1 GiB, or a quarter of less than four",
 		"lessons.withhold":                    "remove it: chance withholds one in five",

@@ -32,8 +32,7 @@ func (e *Engine) seeFates(ctx context.Context) {
 	}
 }
 
-// news are the fates that are not on record. To learn of one, the store reads all that its category
-// ever learnt since the last alarm.
+// news are the fates that are not on record.
 func news(runs []fleet.Run, list []fleet.Fate) []fleet.Fate {
 	known := map[fleet.RunID][]fleet.Fate{}
 	for _, r := range runs {

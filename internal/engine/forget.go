@@ -5,23 +5,19 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
-
-	"stint/internal/store/book"
 )
 
 const (
 	// batchesAFire is how many batches a fire deletes at most: others write between two of them, and
 	// the next fire goes on.
 	batchesAFire = 10
-	// The record begins anew in steps of this part of the time for which it is kept, as all of it is
-	// read for that.
+	// The record begins anew in steps of this part of the time for which it is kept: few fires have much to delete.
 	edgeSteps = 20
 )
 
 // forget deletes what the record need not keep.
 //
-// If we die before the edge is moved, nothing has happened. If we die after it, or between two
-// batches, all figures add up from the edge on, whatever is left there; the next fire goes on.
+// If we die between two batches, all figures add up from the edge on, whatever is left there; the next fire goes on.
 func (e *Engine) forget(ctx context.Context) error {
 	keep := e.Config.Keep.Record
 	if keep == 0 {
@@ -33,17 +29,7 @@ func (e *Engine) forget(ctx context.Context) error {
 	}
 	before := e.Now().Add(-keep).Truncate(time.Millisecond) // as the store has times
 	if late := before.Add(-keep / edgeSteps); edge.Oldest.Before(late) && edge.From.Before(late) {
-		l, err := e.Store.Ledger(ctx)
-		if err != nil {
-			return err
-		}
-		moved, err := e.Store.MoveEdge(ctx, book.CutAt(l, before))
-		if err != nil {
-			return err
-		}
-		if moved {
-			edge.From = before
-		}
+		edge.From = before
 	}
 	if edge.From.IsZero() || !edge.Oldest.Before(edge.From) {
 		return nil

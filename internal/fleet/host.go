@@ -13,13 +13,12 @@ type Host struct {
 	Workspace string // its path there
 	Slots     int    // for sessions; 0: nobody bounded them
 	Labels    []string
-	Config    string             // digest of its configuration file; empty: nobody knows
-	Ahead     int64              // of its clock, the store's, in milliseconds; negative: its clock is behind
-	Rounds    map[Category]Round // that categories were in when it last fired for them
-	FiredAt   time.Time          // its last fire; zero: it never fired, and people work there
-	HeardAt   time.Time          // its last fire, the last heartbeat of a session there, or a person's command
-	GoneAt    time.Time          // since when a person says that it is off; zero: nobody does
-	Reason    string             // why
+	Config    string    // digest of its configuration file; empty: nobody knows
+	Ahead     int64     // of its clock, the store's, in milliseconds; negative: its clock is behind
+	FiredAt   time.Time // its last fire; zero: it never fired, and people work there
+	HeardAt   time.Time // its last fire, the last heartbeat of a session there, or a person's command
+	GoneAt    time.Time // since when a person says that it is off; zero: nobody does
+	Reason    string    // why
 }
 
 // Tail is the last of what the agent of a run printed, for other machines than the one that has its log.

@@ -182,9 +182,10 @@ type Snapshot struct {
 
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
-	Pauses   []fleet.Pause // also those that are over, by category
-	Lineage  fleet.Lineage // zero: one machine has the store to itself
-	Lessons  []Lesson      // by lesson, version and category
+	Rounds   map[string]map[fleet.Category]fleet.Round // in which each host last fired
+	Pauses   []fleet.Pause                             // also those that are over, by category
+	Lineage  fleet.Lineage                             // zero: one machine has the store to itself
+	Lessons  []Lesson                                  // by lesson, version and category
 
 	Away   fleet.Away         // the reviewer's last word; it may be over
 	Agents []fleet.AgentState // that something is known of, by name
@@ -200,15 +201,11 @@ func (s Snapshot) Coming(c fleet.Category, host string) bandit.Arm {
 	if host == "" {
 		return arm.Coming(arm.Round)
 	}
-	at := slices.IndexFunc(s.Hosts, func(h fleet.Host) bool { return h.ID == host })
-	if at < 0 {
-		return arm.Coming(0)
-	}
-	return arm.Coming(s.Hosts[at].Rounds[c])
+	return arm.Coming(s.Rounds[host][c])
 }
 
-// Rounds are those of the next fire of a machine, if that counts.
-func (s Snapshot) Rounds(host string) func(fleet.Category) fleet.Round {
+// RoundsOf are those of the next fire of a machine, if that counts.
+func (s Snapshot) RoundsOf(host string) func(fleet.Category) fleet.Round {
 	return func(c fleet.Category) fleet.Round { return s.Coming(c, host).Round }
 }
 
@@ -322,10 +319,8 @@ type Runs interface {
 	// session. It returns what was struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// AddFates records what became of the work of runs, once for each run, kind and witness, and
-	// corrects their grades and what was learnt of them: the evidence of a category is then what
-	// it would be, had the corrected grades come first, except that what an alarm has forgotten
-	// stays so, and that the change detector goes by the first grades. It returns those that are
-	// news, with the grades. A run that is not on record is passed over.
+	// corrects their grades and what was learnt of them, see [bandit.Settings.Revise]. It returns those
+	// that are news, with the grades. A run that is not on record is passed over.
 	AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
@@ -433,15 +428,12 @@ type Record interface {
 	Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error)
 }
 
-// Retention lets go of what is old, see [book.CutAt].
+// Retention lets go of what is old.
 type Retention interface {
 	// Edge reads where the record begins.
 	Edge(ctx context.Context) (Edge, error)
-	// MoveEdge has the record begin later. It reports false, and writes nothing, when the cut was
-	// worked out from what is not on record any more.
-	MoveEdge(ctx context.Context, c Cut) (bool, error)
-	// Forget deletes up to a thousand runs that ended before a time at which, or after which, the
-	// record begins, with all that was theirs, the inputs and choices of up to a hundred fires, and old
+	// Forget has the record begin at a time, or where it begins later, and deletes up to a thousand runs that
+	// ended before that time, with all that was theirs, the inputs and choices of up to a hundred fires, and old
 	// notices; not what something that is kept still needs. It returns how many runs and fires it found:
 	// at 0 there is nothing more.
 	Forget(ctx context.Context, before time.Time) (int, error)

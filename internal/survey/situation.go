@@ -165,7 +165,7 @@ func (f *Fleet) free(v View) int {
 
 // Queue is what decides which task a session tries first, of those that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: v.Snapshot.Rounds(f.Here.Host)}
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: v.Snapshot.RoundsOf(f.Here.Host)}
 }
 
 // Situation is what decides who may be ranked.

@@ -38,9 +38,9 @@ func (p Tx) EndRun(r fleet.Run) error {
 func (p Tx) ends(id fleet.RunID) {
 	run := p.Runs.Like(runRow(id))
 	held := p.Runs.Ask("agent", run.Col("agent"), "held", 1)
-	p.Ahead(run, held, p.Agents.Ask("agent", run.Col("agent")), p.Spent.Ask("day", run.Col("day")), p.Arms.Ask())
-	p.Ahead(p.Uses.Ask("run", id), p.Tasks.Ask("task", run.Col("task")), p.Lessons.Ask("category", run.Col("category")),
-		p.Checkpoints.Ask("category", run.Col("category"), lastCheckpoint()))
+	p.Ahead(run, held, p.Agents.Ask("agent", run.Col("agent")), p.Spent.Ask("day", run.Col("day")))
+	p.Ahead(p.Uses.Ask("run", id), p.Tasks.Ask("task", run.Col("task")), p.Lessons.Ask("category", run.Col("category")))
+	p.Ahead(p.asksRanking()...)
 }
 
 // repeatsEnd reports whether the run has ended on record by this very verdict.

@@ -2,7 +2,6 @@ package book
 
 import (
 	"fmt"
-	"maps"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -54,7 +53,9 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 			return fleet.Fire{}, fmt.Errorf("run %s: %w", r.ID, err)
 		}
 	}
-	recorded.Rounds = p.move(fire, f.Host.ID)
+	if len(fire.Moves) > 0 {
+		p.learn(bandit.Event{Kind: bandit.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap})
+	}
 	p.Fires.Put(recorded)
 	return fire, nil
 }
@@ -75,42 +76,14 @@ func (p Tx) ahead(f store.Firing) {
 		ids := plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
 		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)))
 	}
-	moves := table.In(f.Fire.Moves)
-	p.Ahead(p.Told.Ask(oldestTails()), p.Fleet.Ask(), p.Arms.Ask("category", moves), p.Checkpoints.Ask("category", moves, lastCheckpoint()))
+	p.Ahead(p.Told.Ask(oldestTails()), p.Fleet.Ask())
+	if len(f.Fire.Moves) > 0 {
+		p.Ahead(p.asksRanking()...)
+	}
 }
 
 // oldestTails bounds tails by as many as one fire deletes.
 func oldestTails() table.Only { return table.Only{SQL: "order by at limit 100"} }
-
-// move counts a fire of a machine for its categories, and returns the rounds that they are in.
-func (p Tx) move(f fleet.Fire, host string) map[fleet.Category]fleet.Round {
-	rounds := map[fleet.Category]fleet.Round{}
-	var machine fleet.Host
-	known := false
-	if host != "" {
-		machine, known = p.Hosts.Get(fleet.Host{ID: host})
-	}
-	for _, c := range f.Moves {
-		p.changeArm(c, func(a *bandit.Arm) {
-			last := a.Round // without an id it begins a round each time
-			if known {
-				last = machine.Rounds[c]
-			}
-			due, entitled := f.Due[c]
-			a.Move(p.Learn, bandit.Move{Round: a.Coming(last).Round, Due: due, Entitled: entitled})
-			rounds[c] = a.Round
-		})
-	}
-	if known && len(rounds) > 0 {
-		all := maps.Clone(rounds)
-		for c, round := range machine.Rounds {
-			all[c] = max(all[c], round)
-		}
-		machine.Rounds = all
-		p.Hosts.Put(machine)
-	}
-	return rounds
-}
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and
 // the choice failed. It reports false when the run has begun.

@@ -41,7 +41,7 @@ func (p Tx) takeDown(h fleet.Host) error {
 		}
 	}
 	before, _ := p.Hosts.Get(h)
-	h.HeardAt, h.GoneAt, h.Reason, h.Rounds = time.Time{}, time.Time{}, "", before.Rounds
+	h.HeardAt, h.GoneAt, h.Reason = time.Time{}, time.Time{}, ""
 	if !p.Local.IsZero() {
 		h.Ahead = p.Now().Sub(p.Local).Milliseconds()
 	}
@@ -114,7 +114,8 @@ func leftBehind() table.Only {
 func (p Tx) leftOn(host string) {
 	runs := p.Runs.Ask("host", host, leftBehind())
 	p.Ahead(runs, p.Claims.Ask("holder", table.Holders(runs), "released_at", nil), p.Holds.Ask("run", runs.Col("id"), "released_at", nil),
-		p.Tasks.Ask("task", runs.Col("task")), p.Spent.Ask("day", runs.Col("day")), p.Arms.Ask())
+		p.Tasks.Ask("task", runs.Col("task")), p.Spent.Ask("day", runs.Col("day")))
+	p.Ahead(p.asksRanking()...)
 }
 
 // HostGone takes a person's word that a machine is off, and ends its open runs.

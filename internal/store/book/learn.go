@@ -1,27 +1,67 @@
 package book
 
 import (
+	"maps"
+	"slices"
+
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
 
-// changeArm lets change work on what is remembered of a category.
-func (p Tx) changeArm(c fleet.Category, change func(a *bandit.Arm)) {
-	a := p.arm(c)
-	p.checkpoint(c, a, false)
-	change(&a)
-	p.Arms.Put(table.Arm{Category: c, Arm: a})
+// mostEvents is how many events a ranking folds before the next write stores what they come to. Reading and folding so
+// many takes 0.3 ms, which is as long as it takes to read the state of twenty categories.
+const mostEvents = 64
+
+// ranking is the ranking by now: the state that was stored last, and the events since.
+func (p Tx) ranking() *bandit.State {
+	if p.State != nil {
+		return p.State
+	}
+	var stored bandit.State
+	for _, r := range p.Rankings.Where(newestRanking()) {
+		if r.State.Seq >= stored.Seq {
+			stored = r.State
+		}
+	}
+	st := stored.Clone()
+	if stored.Seq == 0 {
+		st.Settings = p.Learn
+	}
+	for _, e := range p.Events.Where(newEvents()) {
+		if e.Seq > st.Seq {
+			st.Fold(e)
+		}
+	}
+	p.State, p.Stored = st, stored.Seq
+	return st
 }
 
-// checkpoint keeps an arm as it is, before it learns under other settings than it has, or after an
-// alarm.
-func (p Tx) checkpoint(c fleet.Category, a bandit.Arm, alarm bool) {
-	last := p.Checkpoints.Last("category", c, lastCheckpoint())
-	if alarm || last.Seq == 0 || last.Settings != p.Learn {
-		p.Checkpoints.Put(table.Checkpoint{Category: c, Seq: last.Seq + 1, Alarm: alarm, Checkpoint: store.Checkpoint{Settings: p.Learn, Arm: a}})
+// asksRanking asks for what the ranking is folded from.
+func (p Tx) asksRanking() []table.Ask {
+	return []table.Ask{p.Rankings.Ask(newestRanking()), p.Events.Ask(newEvents())}
+}
+
+func newestRanking() table.Only {
+	return table.Only{SQL: "seq = (select max(seq) from rankings)"}
+}
+
+func newEvents() table.Only {
+	return table.Only{SQL: "seq > (select coalesce(max(seq), 0) from rankings)"}
+}
+
+// learn has the ranking know of an event, and returns what the session's row is to keep.
+func (p Tx) learn(e bandit.Event) bandit.Mark {
+	st := p.ranking()
+	e.Seq, e.At = st.Seq+1, p.Now()
+	p.Events.Put(e)
+	m := st.Fold(e)
+	if p.Stored == 0 || st.Seq >= p.Stored+mostEvents {
+		p.Rankings.Put(table.Ranking{Day: p.Today(), State: *st})
 	}
+	return m
 }
 
 // learnFrom takes what a run's end says of its category into account: a grade, or that
@@ -35,43 +75,39 @@ func (p Tx) learnFrom(r fleet.Run) {
 	switch {
 	case v.Grade != nil:
 		p.learnGrade(r.ID, *v.Grade)
-	case v.Empty(), v.Ours && r.Key != "": // one that stint cannot begin is no more use to begin again
-		p.changeArm(r.Category, func(a *bandit.Arm) {
-			if v.Empty() {
-				a.NoopsEver++
-			}
-			a.Vain(r.Task, r.Left.Last, a.Round, p.Now())
-		})
+	case v.Empty():
+		p.learn(bandit.Event{Kind: bandit.Empty, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
+	case v.Ours && r.Key != "": // one that stint cannot begin is no more use to begin again
+		p.learn(bandit.Event{Kind: bandit.Vain, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
 	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
-		p.changeArm(r.Category, func(a *bandit.Arm) { a.Sleep(a.Round, p.Now()) })
+		p.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category, Run: r.ID})
 	}
 }
 
 // learnGrade counts a grade. The run's row says what the grade counts for.
 func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
-	x := bandit.Graded{Grade: grade, Round: r.Round, Load: r.Load, Turn: bandit.Turn(r.BeganAt())}
-	arm, pool := p.arm(r.Category), p.prior()
-	was := p.Learn.Belief(&arm, pool).Mean()
-	p.checkpoint(r.Category, arm, false)
-	alarm := p.Learn.Learn(&arm, pool, x)
-	p.Arms.Put(table.Arm{Category: r.Category, Arm: arm})
-	r.Counted, r.CountedIn = arm.Graded, arm.Round
+	m := p.learn(bandit.Event{Kind: bandit.Ended, Category: r.Category, Run: id, Grade: grade, Mark: r.Mark()})
+	r.Counted = m.Counted
 	p.Runs.Put(r)
-	if alarm {
-		p.checkpoint(r.Category, arm, true)
-		p.Changes.Put(fleet.GradeChange{Run: id, At: p.Now(), Was: was, Became: p.Learn.Belief(&arm, p.prior()).Mean()})
+	if m.Became != 0 {
+		p.Changes.Put(fleet.GradeChange{Run: id, At: p.Now(), Was: m.Was, Became: m.Became})
 	}
-	p.learnLessons(id, r.Category, arm, x)
+	p.learnLessons(id, r.Category, p.arm(r.Category), bandit.Graded{Round: r.Round, Grade: grade})
+	if r.Grade != nil { // it was held while its work became something
+		p.correct(r, grade, *r.Grade)
+	}
 }
 
-// prior is that of all arms, in their order: the order of a sum decides its last bit.
-func (p Tx) prior() bandit.Prior {
-	var list []*bandit.Arm
-	for _, a := range p.Arms.Where() {
-		list = append(list, &a.Arm)
+// correct has a session that was learnt from count with another grade than it had.
+func (p Tx) correct(r table.Run, was, is float64) {
+	if was == is || r.Counted == 0 {
+		return
 	}
-	return p.Learn.Prior(list)
+	p.learn(bandit.Event{Kind: bandit.Corrected, Category: r.Category, Run: r.ID, Was: was, Grade: is, Mark: r.Mark()})
+	p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
+		p.ranking().Settings.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: is}, was)
+	})
 }
 
 // learnLessons counts a grade for the lessons that matched its run, and moves the
@@ -83,7 +119,7 @@ func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm bandit.Arm, x ban
 	}
 	injected := map[version]bool{}
 	p.countUses(id, c, func(l *store.Lesson, with bool) {
-		p.Learn.Try(&l.Trial, with, arm.Round, x)
+		p.ranking().Settings.Try(&l.Trial, with, arm.Round, x)
 		injected[version{l.ID, l.Version}] = with
 	})
 	for _, l := range p.Lessons.Where("category", c) {
@@ -127,7 +163,8 @@ func (p Tx) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Less
 // keeps agents from working. It says what ended.
 func (p Tx) Resume(c fleet.Category) (ended []string) {
 	rest := p.Tasks.Ask(resting())
-	p.Ahead(p.Lineage.Ask(), p.Arms.Ask(), p.Agents.Ask(), rest, p.Runs.Ask("id", rest.Col("run")))
+	p.Ahead(p.asksRanking()...)
+	p.Ahead(p.Lineage.Ask(), p.Agents.Ask(), rest, p.Runs.Ask("id", rest.Col("run")))
 	if p.Pauses.Delete(fleet.Pause{Category: c}) {
 		ended = append(ended, "its pause")
 	}
@@ -136,12 +173,15 @@ func (p Tx) Resume(c fleet.Category) (ended []string) {
 		p.Lineage.Put(l)
 		ended = append(ended, "the wait of a store that went back")
 	}
-	for _, a := range p.Arms.Where() {
-		if (c == "" || a.Category == c) && (a.AsleepUntil > 0 || a.VainAt != "") {
-			a.Wake()
-			p.Arms.Put(a)
-			ended = append(ended, "the back-off of "+string(a.Category))
-		}
+	arms := p.ranking().Arms
+	asleep := plain.Kept(slices.Sorted(maps.Keys(arms)), func(name fleet.Category) bool {
+		return (c == "" || name == c) && (arms[name].AsleepUntil > 0 || arms[name].VainAt != "")
+	})
+	for _, name := range asleep {
+		ended = append(ended, "the back-off of "+string(name))
+	}
+	if len(asleep) > 0 {
+		p.learn(bandit.Event{Kind: bandit.Woken, Category: c})
 	}
 	for _, m := range p.Tasks.Where(resting()) {
 		if r, _ := p.run(m.Run); m.Rests > 0 && (c == "" || r.Category == c) {
@@ -165,10 +205,11 @@ func resting() table.Only { return table.Only{SQL: "rests > 0"} }
 // wake ends the back-off of categories whose last session was in vain at a task, and reports
 // whether there were any.
 func (p Tx) wake(task fleet.TaskID) (woken bool) {
-	list := p.Arms.Where("vain_at", task)
-	for _, a := range list {
-		a.Wake()
-		p.Arms.Put(a)
+	for _, a := range p.ranking().Arms {
+		woken = woken || a.VainAt == task
 	}
-	return len(list) > 0
+	if woken {
+		p.learn(bandit.Event{Kind: bandit.Woken, Task: task})
+	}
+	return woken
 }

@@ -20,39 +20,39 @@ import (
 func TestRows(t *testing.T) {
 	t.Parallel()
 	p := written(noon)
-	row := func(c string) table.Arm { return table.Arm{Category: fleet.Category(c)} }
-	names := func(list []table.Arm) (all []fleet.Category) {
+	row := func(c string) fleet.Pause { return fleet.Pause{Category: fleet.Category(c)} }
+	names := func(list []fleet.Pause) (all []fleet.Category) {
 		for _, a := range list {
 			all = append(all, a.Category)
 		}
 		return all
 	}
-	p.Arms.Know(row("d"), row("b"), row("a"))
-	p.Arms.Put(row("c"))
-	p.Arms.Put(row("b"))
-	p.Arms.Put(row("c"))
+	p.Pauses.Know(row("d"), row("b"), row("a"))
+	p.Pauses.Put(row("c"))
+	p.Pauses.Put(row("b"))
+	p.Pauses.Put(row("c"))
 	for c, want := range map[string]bool{"a": true, "b": true, "none": false} {
-		if got := p.Arms.Delete(row(c)); got != want {
+		if got := p.Pauses.Delete(row(c)); got != want {
 			t.Errorf("delete %s: got %v, want %v", c, got, want)
 		}
 	}
-	p.Arms.Put(row("a"))
+	p.Pauses.Put(row("a"))
 	for what, tt := range map[string]struct{ got, want []fleet.Category }{
-		"all":     {names(p.Arms.Where()), []fleet.Category{"a", "c", "d"}},
-		"one":     {names(p.Arms.Where("category", "c", "vain_at", "")), []fleet.Category{"c"}},
-		"of some": {names(p.Arms.Where("category", table.In([]string{"a", "b", "d"}))), []fleet.Category{"a", "d"}},
-		"written": {names(p.Arms.Written()), []fleet.Category{"c", "a"}},
-		"gone":    {names(p.Arms.Gone()), []fleet.Category{"b"}},
+		"all":     {names(p.Pauses.Where()), []fleet.Category{"a", "c", "d"}},
+		"one":     {names(p.Pauses.Where("category", "c", "reason", "")), []fleet.Category{"c"}},
+		"of some": {names(p.Pauses.Where("category", table.In([]string{"a", "b", "d"}))), []fleet.Category{"a", "d"}},
+		"written": {names(p.Pauses.Written()), []fleet.Category{"c", "a"}},
+		"gone":    {names(p.Pauses.Gone()), []fleet.Category{"b"}},
 	} {
 		if !slices.Equal(tt.got, tt.want) {
 			t.Errorf("%s: got %v, want %v", what, tt.got, tt.want)
 		}
 	}
-	if got, found := p.Arms.Get(row("b")); found {
+	if got, found := p.Pauses.Get(row("b")); found {
 		t.Errorf("got %v, want it deleted", got)
 	}
-	if got := p.Copy(noon); len(got.Arms.Written())+len(got.Arms.Gone()) != 0 || len(got.Arms.Where()) != 3 {
-		t.Errorf("got a copy with %v written, %v gone and %v, want the three rows alone", got.Arms.Written(), got.Arms.Gone(), got.Arms.Where())
+	if got := p.Copy(noon); len(got.Pauses.Written())+len(got.Pauses.Gone()) != 0 || len(got.Pauses.Where()) != 3 {
+		t.Errorf("got a copy with %v written, %v gone and %v, want the three rows alone", got.Pauses.Written(), got.Pauses.Gone(), got.Pauses.Where())
 	}
 }
 
@@ -78,10 +78,10 @@ func TestAsks(t *testing.T) {
 		tx.Far(far)
 		err := tx.Decide(func() error {
 			run := tx.Runs.Like(table.Run{Run: fleet.Run{ID: "0r1"}})
-			tx.Ahead(run, tx.Agents.Ask("agent", run.Col("agent")), tx.Arms.Ask("category", table.In([]fleet.Category{"code", "docs"})))
+			tx.Ahead(run, tx.Agents.Ask("agent", run.Col("agent")), tx.Rankings.Ask("day", table.In([]string{"code", "docs"})))
 			for range 2 {
 				tx.Runs.Get(table.Run{Run: fleet.Run{ID: "0r1"}})
-				tx.Arms.Get(table.Arm{Category: "docs"})
+				tx.Rankings.Get(table.Ranking{Day: "docs"})
 				tx.Holds.Where("run", "0r1", "released_at", nil)
 			}
 			tx.Holds.Put(table.Hold{LaneHold: fleet.LaneHold{Run: "0r1", Category: "code"}})
@@ -94,12 +94,12 @@ func TestAsks(t *testing.T) {
 		if err != broken { //nolint:errorlint // nothing is to be about it
 			t.Errorf("got %v, want that the question has no answer", err)
 		}
-		run, arms := " from runs where id = $1[0r1]", " from arms where category "
+		run, days := " from runs where id = $1[0r1]", " from rankings where day "
 		holds := " from lane_holds where run = $1 and released_at "
-		want := []string{run, ";", arms + "= $1[docs]", ";", holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []"}
+		want := []string{run, ";", days + "= $1[docs]", ";", holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []"}
 		if far != "" {
 			want = []string{
-				run, " from agents where agent = (select agent from runs where id = $1)[0r1]", arms + "in ($1, $2)[code docs]", ";",
+				run, " from agents where agent = (select agent from runs where id = $1)[0r1]", days + "in ($1, $2)[code docs]", ";",
 				holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []",
 			}
 		}

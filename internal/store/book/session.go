@@ -128,13 +128,13 @@ func (p Tx) TakeForRun(t store.RunTake) (fleet.Grant, fleet.Claim, error) {
 // begins asks for all that a session begins by.
 func (p Tx) begins(t store.RunTake) {
 	run := p.Runs.Like(runRow(t.Run))
-	category, agent := run.Col("category"), run.Col("agent")
+	agent := run.Col("agent")
 	if t.Agent != "" {
 		agent = table.In([]string{t.Agent})
 	}
 	p.Ahead(run, p.Uses.Ask("run", t.Run), p.Tasks.Like(fleet.TaskMemory{Task: t.Task}), p.Open.Ask("ended_at", nil),
-		p.Arms.Ask("category", category), p.Checkpoints.Ask("category", category, lastCheckpoint()),
 		p.Agents.Ask("agent", agent), p.Billed.Ask("agent", agent, lastBilled(agent)), p.Spent.Ask("day", p.Day()))
+	p.Ahead(p.asksRanking()...)
 	if t.Room.Takes { // a run that worked before may have its place
 		p.Ahead(p.Places.Like(table.Place{Run: t.Run}), p.Places.Ask("given_at", nil), p.Away.Ask())
 	}
@@ -154,10 +154,8 @@ func (p Tx) begin(t store.RunTake, r *table.Run) error {
 	if r.Nth > 0 { // the worker never heard of its grant, which has expired: the session is on account
 		return nil
 	}
-	p.changeArm(r.Category, func(a *bandit.Arm) {
-		r.Load = a.Debit(a.Round)
-		r.Round, r.Nth = a.Round, a.Sessions
-	})
+	m := p.learn(bandit.Event{Kind: bandit.Began, Category: r.Category, Run: r.ID})
+	r.Round, r.Load, r.Nth = m.Round, m.Load, m.Nth
 	return p.admit(t, r)
 }
 

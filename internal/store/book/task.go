@@ -84,7 +84,8 @@ func (p Tx) SeeTasks(list []store.TaskSight) {
 // Retry forgets what sessions left of a task, but that its tracker is owed a word. It reports
 // whether there was anything.
 func (p Tx) Retry(task fleet.TaskID) (found bool) {
-	p.Ahead(p.Feedback.Ask("task", task), p.Arms.Ask("vain_at", task))
+	p.Ahead(p.Feedback.Ask("task", task))
+	p.Ahead(p.asksRanking()...)
 	if m, remembered := p.Tasks.Get(fleet.TaskMemory{Task: task}); remembered {
 		found = true
 		if m.Source != "" && m.Owed != "" {

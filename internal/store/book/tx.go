@@ -42,10 +42,7 @@ func agentRow(name string) table.Agent {
 	return table.Agent{AgentState: fleet.AgentState{Agent: name}}
 }
 
-func (p Tx) arm(c fleet.Category) bandit.Arm {
-	a, _ := p.Arms.Get(table.Arm{Category: c})
-	return a.Arm
-}
+func (p Tx) arm(c fleet.Category) bandit.Arm { return p.ranking().Arm(c) }
 
 // fleet is the store's one row.
 func (p Tx) fleet() table.Fleet {
@@ -69,23 +66,6 @@ func (p Tx) claims(holder fleet.Holder) []table.Claim {
 // holds are those of lanes that a run has not given back.
 func (p Tx) holds(run fleet.RunID) []table.Hold {
 	return p.Holds.Where("run", run, "released_at", nil)
-}
-
-// lastCheckpoint bounds checkpoints by the last of each category, of which there may be none.
-func lastCheckpoint() table.Only {
-	return table.Only{SQL: "seq = (select max(a.seq) from checkpoints a where a.category = checkpoints.category)"}
-}
-
-// sinceAlarm bounds checkpoints by those from the last alarm on.
-func sinceAlarm() table.Only {
-	return table.Only{SQL: `seq >= coalesce((select max(a.seq) from checkpoints a
-where a.category = checkpoints.category and a.alarm = 1), 1)`}
-}
-
-// countedSince bounds runs by those whose grades were counted since the last alarm of their category.
-func countedSince() table.Only {
-	return table.Only{SQL: `counted > coalesce((select max(a.graded) from checkpoints a
-where a.category = runs.category and a.alarm = 1), 0)`}
 }
 
 // lastBilled bounds runs by the last with a bill of each of these agents that counts.

@@ -20,12 +20,6 @@ const largeRecord = `
 insert into runs (id, category, rank, source, agent, host, key, created_at, started_at, ended_at, outcome, nth, counted, grade, tokens, cost, bill)
 select '00' || to_char(n, 'FM000000'), 'c' || n % 20, 0, 'selected', case when n < 500 then 'retired' else 'a' || n % 3 end, 'h' || n % 3, 't' || n,
 	n, n, n, 'productive', n / 20 + 1, n / 20 + 1, 0.5, 100, 'reported', '00' || to_char(n, 'FM000000') from generate_series(1, 40000) n;
-insert into arms (category, round, at_round, fast_w, fast_s, fast_g2, shift, slow_w, slow_s, slow_g2, slope_n, slope_l, slope_g, slope_ll, slope_lg,
-	season_n, season_x, season_y, season_g, season_xx, season_yy, season_xy, season_xg, season_yg, up_level, up_w, up_s, up_g2, down_level, down_w, down_s,
-	down_g2, graded, alarms, fires, sessions, entitled, deficit, surplus, forgiven, due, since, load, load_at, noops, noops_ever, asleep_until, vain_at)
-select 'c' || n, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ''
-	from generate_series(0, 19) n;
-insert into checkpoints (category, seq, alarm, settings, sessions, graded, arm) select 'c' || n, 1, 0, '{}', 1000000, 1000000, '{}' from generate_series(0, 19) n;
 insert into agents (agent, until, since, reason, failures, limits, fault, faults, probe) select distinct agent, 0, 0, '', 0, 0, '', 0, '' from runs;
 insert into runs (id, category, rank, source, agent, created_at) values ('00050000', 'c0', 0, 'selected', 'a1', 50000), ('00050001', 'c0', 0, 'selected', 'retired', 50000);`
 
@@ -46,7 +40,7 @@ func (c *captured) Read(_ context.Context, ask func(time.Time) []table.Statement
 func TestLargeRecord(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t))
-	administer(t, "set search_path = "+d.schema, ";", largeRecord, "analyze runs; analyze agents; analyze arms; analyze checkpoints")
+	administer(t, "set search_path = "+d.schema, ";", largeRecord, "analyze runs; analyze agents")
 	var look captured
 	must.Get(table.Reader{Source: &look, Host: func() string { return "new" }}.Snapshot(t.Context()))(t)
 	const given, known = fleet.RunID("00050000"), fleet.RunID("00050001")

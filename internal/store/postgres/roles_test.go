@@ -42,7 +42,7 @@ func TestRoles(t *testing.T) {
 		refused(dsn, "drop schema %s cascade", schema)
 		refused(dsn, "truncate %s.claims", schema)
 		refused(dsn, "delete from %s.claims", schema)
-		refused(dsn, "delete from %s.arms", schema)
+		refused(dsn, "delete from %s.lessons", schema)
 		refused(dsn, "delete from %s.fleet", schema)
 		refused(dsn, "update %s.fleet set schema = 99", schema)
 		refused(dsn, "update %s.fleet set name = 'eve'", schema)

@@ -22,7 +22,9 @@ func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""
 // has to follow.
 const roomy = "alter table %s set (fillfactor = 50)"
 
-func hot() []string { return []string{"fleet", "hosts", "heard", "arms", "agents", "spent", "claims"} }
+func hot() []string {
+	return []string{"fleet", "hosts", "heard", "rankings", "agents", "spent", "claims"}
+}
 
 // Migrated is what was done to a fleet's schema.
 type Migrated struct {

@@ -11,18 +11,23 @@ import (
 
 // Ledger reads all that the figures of the store can be worked out from, at one instant.
 func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
-	l = store.Ledger{
-		Arms: map[fleet.Category]bandit.Arm{}, Checkpoints: map[fleet.Category][]store.Checkpoint{},
-		Alarms: map[fleet.Category][]int{}, Claims: map[fleet.Key]fleet.Claim{},
-	}
+	l.Claims = map[fleet.Key]fleet.Claim{}
+	var (
+		stored  []bandit.State
+		recount *bandit.Recounter
+	)
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
 			edge(&l.Edge),
-			Arms().Select(func(a Arm) { l.Arms[a.Category] = a.Arm }, ""),
-			Checkpoints().Select(func(p Checkpoint) { l.Checkpoints[p.Category] = append(l.Checkpoints[p.Category], p.Checkpoint) }, "order by category, seq"),
-			alarms(l.Alarms),
+			Rankings().Select(func(r Ranking) { stored = append(stored, r.State) }, "order by seq"),
+			Events().Select(func(e bandit.Event) {
+				if recount == nil {
+					recount = bandit.NewRecounter(stored)
+				}
+				recount.Take(e)
+			}, "order by seq"),
 			entries(func(e store.Entry) { l.Runs = append(l.Runs, e) }),
-			moves(func(m store.Moves) { l.Fires = append(l.Fires, m) }),
+			Fires().With("id").Select(func(f Fire) { l.Fires = append(l.Fires, f.ID) }, "order by id"),
 			lastFire(&l.LastFire),
 			{SQL: missing, Scan: func(row Scanner) error {
 				var (
@@ -35,12 +40,15 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 				}
 				return err
 			}},
-			believed(&l.Fates),
 			Spending().Select(func(s Spent) { l.Spent = append(l.Spent, store.DaySpent{Day: s.Day, Spent: s.Spent}) }, ""),
 			Resets().Select(func(s Reset) { l.Resets = append(l.Resets, struck(s)) }, ""),
 			Claims().Select(func(c Claim) { l.Claims[c.Key] = c.Claim }, ""),
 		}
 	})
+	if recount == nil {
+		recount = bandit.NewRecounter(stored)
+	}
+	l.Recount = recount.End()
 	return l, wrap(err, "read ledger")
 }
 
@@ -49,23 +57,6 @@ func struck(r Reset) store.DaySpent {
 	return store.DaySpent{Day: r.At.UTC().Format(time.DateOnly), Spent: fleet.Spent{
 		Scope: r.Scope, Runs: r.Runs - r.KeptRuns, Tokens: r.Tokens - r.KeptTokens, USD: r.USD - r.KeptUSD,
 	}}
-}
-
-func alarms(all map[fleet.Category][]int) Statement {
-	return Statement{SQL: "select category, coalesce(counted, 0) from grade_changes join runs on runs.id = run order by category, counted", Scan: func(row Scanner) error {
-		var (
-			c fleet.Category
-			n int
-		)
-		err := row.Scan(&c, &n)
-		all[c] = append(all[c], n)
-		return err
-	}}
-}
-
-// believed counts what became of runs and moved what is believed.
-func believed(n *int) Statement {
-	return Statement{SQL: "select count(*) from fates where belief = 1", Scan: func(row Scanner) error { return row.Scan(n) }}
 }
 
 // edge reads where the record begins.
@@ -93,25 +84,18 @@ func (r Reader) Edge(ctx context.Context) (e store.Edge, err error) {
 	return e, wrap(err, "read where the record begins")
 }
 
-func moves(add func(store.Moves)) Statement {
-	return Statement{SQL: "select id, rounds, due from fires order by id", Scan: func(row Scanner) error {
-		var m store.Moves
-		err := row.Scan(&m.Fire, JSON{&m.Rounds, "{}"}, JSON{&m.Due, "{}"})
-		add(m)
-		return err
-	}}
-}
-
 func entries(add func(store.Entry)) Statement {
 	return Statement{
-		SQL: `select id, category, agent, key, epoch, round, load, coalesce(started_at, created_at), ended_at,
-coalesce((select grade from fates where run = id and belief = 1 order by seq desc limit 1), grade), grade, held, nth, counted, counted_in,
-day, coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order by id`,
+		SQL: `select id, category, agent, key, epoch, round, load, ended_at, grade, coalesce(final, grade), held, nth, counted, day,
+coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order by id`,
 		Scan: func(row Scanner) error {
-			var e store.Entry
-			err := row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, When(&e.Began), When(&e.Ended),
-				&e.Grade, &e.First, Flag{&e.Held}, Maybe[int]{&e.Nth}, Maybe[int]{&e.Counted}, &e.In, &e.Day, &e.Tokens, &e.USD)
-			e.Open = e.Ended.IsZero()
+			var (
+				e     store.Entry
+				ended time.Time
+			)
+			err := row.Scan(&e.ID, &e.Category, &e.Agent, &e.Key, &e.Epoch, &e.Round, &e.Load, When(&ended), &e.First, &e.Final,
+				Flag{&e.Held}, Maybe[int]{&e.Nth}, Maybe[int]{&e.Counted}, &e.Day, &e.Tokens, &e.USD)
+			e.Open = ended.IsZero()
 			add(e)
 			return err
 		},

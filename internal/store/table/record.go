@@ -11,7 +11,7 @@ func Fires() Table[Fire] {
 			"id", &f.ID, "host", &f.Host, "at", When(&f.At), "seed", Decimal{&f.Seed}, "pool", &f.Pool,
 			"workers", &f.Workers, "due", JSON{&f.Due, "{}"}, "inputs", Raw{&f.Inputs}, "selection", Raw{&f.Selection},
 			"own", Flag{&f.Own}, "allowed", JSON{&f.Allowed, "[]"}, "fallback", &f.Fallback,
-			"rounds", JSON{&f.Rounds, "{}"}, "attempt", Word[string]{&f.Attempt},
+			"attempt", Word[string]{&f.Attempt},
 		)
 	}}
 }
@@ -93,16 +93,6 @@ func Holds() Table[Hold] {
 		return columns(
 			"run", &h.Run, "category", &h.Category, "lane", &h.Lane, "acquired_at", When(&h.AcquiredAt),
 			"released_at", When(&h.ReleasedAt), "host", &h.Host,
-		)
-	}}
-}
-
-// Checkpoints is what arms were.
-func Checkpoints() Table[Checkpoint] {
-	return Table[Checkpoint]{"checkpoints", 2, func(c *Checkpoint) []Column {
-		return columns(
-			"category", &c.Category, "seq", &c.Seq, "alarm", Flag{&c.Alarm}, "settings", JSON{&c.Settings, ""},
-			"arm", JSON{&c.Arm, ""}, "graded", &c.Arm.Graded, "sessions", &c.Arm.Sessions,
 		)
 	}}
 }

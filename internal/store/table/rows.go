@@ -1,6 +1,7 @@
 package table
 
 import (
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -24,24 +25,15 @@ func Claims() Table[Claim] {
 	}}
 }
 
-// Arms is what is remembered of categories.
-func Arms() Table[Arm] {
-	return Table[Arm]{"arms", 1, func(a *Arm) []Column {
-		return columns(
-			"category", &a.Category, "round", &a.Round, "at_round", &a.At, "fast_w", &a.Fast.W, "fast_s", &a.Fast.S,
-			"fast_g2", &a.Fast.G2, "shift", &a.Shift, "slow_w", &a.Slow.W, "slow_s", &a.Slow.S,
-			"slow_g2", &a.Slow.G2, "slope_n", &a.Slope.N, "slope_l", &a.Slope.L, "slope_g", &a.Slope.G,
-			"slope_ll", &a.Slope.LL, "slope_lg", &a.Slope.LG, "season_n", &a.Evidence.Season.N,
-			"season_x", &a.Evidence.Season.X, "season_y", &a.Evidence.Season.Y, "season_g", &a.Evidence.Season.G,
-			"season_xx", &a.Evidence.Season.XX, "season_yy", &a.Evidence.Season.YY, "season_xy", &a.Evidence.Season.XY,
-			"season_xg", &a.Evidence.Season.XG, "season_yg", &a.Evidence.Season.YG, "up_level", &a.Up.Level,
-			"up_w", &a.Up.Since.W, "up_s", &a.Up.Since.S, "up_g2", &a.Up.Since.G2, "down_level", &a.Down.Level,
-			"down_w", &a.Down.Since.W, "down_s", &a.Down.Since.S, "down_g2", &a.Down.Since.G2, "graded", &a.Graded,
-			"alarms", &a.Alarms, "fires", &a.Fires, "sessions", &a.Sessions, "entitled", &a.Entitled,
-			"deficit", &a.Deficit, "surplus", &a.Surplus, "forgiven", &a.Forgiven, "due", &a.Due, "since", &a.Since,
-			"load", &a.Load, "load_at", &a.LoadAt, "noops", &a.Noops, "noops_ever", &a.NoopsEver,
-			"asleep_until", &a.AsleepUntil, "asleep_since", When(&a.AsleepSince), "vain_at", &a.VainAt,
-		)
+// Events is what the ranking is folded from.
+func Events() Table[bandit.Event] {
+	return Table[bandit.Event]{"events", 1, func(e *bandit.Event) []Column { return columns("seq", &e.Seq, "event", JSON{e, ""}) }}
+}
+
+// Rankings is what the events up to some of them come to: the last that was stored on each day.
+func Rankings() Table[Ranking] {
+	return Table[Ranking]{"rankings", 1, func(r *Ranking) []Column {
+		return columns("day", &r.Day, "seq", &r.State.Seq, "state", JSON{&r.State, ""})
 	}}
 }
 
@@ -96,7 +88,7 @@ func Runs() Table[Run] {
 			"id", &r.ID, "host", &r.Host, "boot", &r.Boot, "fire", Maybe[fleet.FireID]{&r.Fire},
 			"category", &r.Category, "rank", &r.Rank, "chain_depth", &r.ChainDepth, "source", &r.Source,
 			"unit", &r.Unit, "lane", &r.Lane, "task", &r.Task, "key", &r.Key, "epoch", &r.Epoch, "round", &r.Round,
-			"load", &r.Load, "nth", Maybe[int]{&r.Nth}, "counted", Maybe[int]{&r.Counted}, "counted_in", &r.CountedIn,
+			"load", &r.Load, "nth", Maybe[int]{&r.Nth}, "counted", Maybe[int]{&r.Counted},
 			"agent", &r.Agent, "box", &r.Box, "pid", &r.PID,
 			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "started_at", When(&r.StartedAt),
 			"ended_at", When(&r.EndedAt), "outcome", &v.Outcome, "grade", &v.Grade, "final", &r.Grade,
@@ -116,7 +108,7 @@ func Fates() Table[Fate] {
 	return Table[Fate]{"fates", 2, func(f *Fate) []Column {
 		return columns(
 			"run", &f.Run, "seq", &f.Seq, "at", When(&f.At), "kind", &f.Kind, "witness", &f.Witness,
-			"reason", &f.Reason, "grade", &f.Grade, "belief", Flag{&f.Belief},
+			"reason", &f.Reason, "grade", &f.Grade,
 		)
 	}}
 }
@@ -127,7 +119,7 @@ func Hosts() Table[fleet.Host] {
 		return columns(
 			"id", &h.ID, "name", &h.Name, "machine", &h.Machine, "boot", &h.Boot, "version", &h.Version,
 			"arch", &h.Arch, "workspace", &h.Workspace, "slots", &h.Slots, "labels", JSON{&h.Labels, "[]"},
-			"config", &h.Config, "ahead", &h.Ahead, "rounds", JSON{&h.Rounds, "{}"}, "fired_at", When(&h.FiredAt),
+			"config", &h.Config, "ahead", &h.Ahead, "fired_at", When(&h.FiredAt),
 			"gone_at", When(&h.GoneAt), "reason", &h.Reason,
 		)
 	}}

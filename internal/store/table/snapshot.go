@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
 )
@@ -13,6 +14,8 @@ import (
 func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	s.Arms = map[fleet.Category]store.Arm{}
 	var (
+		st       bandit.State
+		ends     = map[fleet.Category]time.Time{}
 		reserves []Run // open ones that reserve something
 		spent    []Spent
 		bills    = map[string][]fleet.Bill{}
@@ -25,7 +28,6 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			}
 		}),
 			lastFire(&s.NextFire),
-			r.arms(s.Arms, now),
 			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
 			Pauses().Select(func(p fleet.Pause) { s.Pauses = append(s.Pauses, p) }, "order by category"),
 			Away().Select(func(a fleet.Away) { s.Away = a }, ""),
@@ -36,9 +38,14 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			}, "order by agent"),
 			Spending().Select(func(s Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
-		list = append(list, Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""))
+		list = append(list, ranking(&st)...)
+		list = append(list, r.lastEnds(ends, now), Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""))
 		return append(list, hosts(&s.Hosts)...)
 	})
+	for c, a := range st.Arms {
+		s.Arms[c] = store.Arm{Arm: *a, Ended: ends[c]}
+	}
+	s.Rounds = st.Rounds
 	if s.Lineage.Bars(s.At) {
 		s.Pauses = append([]fleet.Pause{s.Lineage.Pause()}, s.Pauses...)
 	}
@@ -53,25 +60,38 @@ func lastFire(n *fleet.FireID) Statement {
 	return Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(n) }}
 }
 
-// arms reads what is remembered of every category, and when its last session ended on this machine,
-// or on one that nobody knows: a rest protects the work tree of that machine. An end that lies
-// ahead is of a clock that was wrong, and nothing rests after it.
-func (r Reader) arms(all map[fleet.Category]store.Arm, now time.Time) Statement {
-	const last = `(select max(ended_at) from runs where runs.category = arms.category and key <> '' and ended_at <= $1 and host = `
+// ranking folds the events since the last state that was stored.
+func ranking(st *bandit.State) []Statement {
+	return []Statement{
+		Rankings().Select(func(r Ranking) { *st = r.State }, "where seq = (select max(seq) from rankings)"),
+		Events().Select(func(e bandit.Event) { st.Fold(e) }, "where seq > (select coalesce(max(seq), 0) from rankings) order by seq"),
+	}
+}
+
+// lastEnds reads when the last session of each category ended on this machine, or on one that nobody knows: a rest
+// protects the work tree of that machine. An end that lies ahead is of a clock that was wrong, and nothing rests
+// after it. It goes from each category to the next, as no store finds by itself without reading all runs.
+func (r Reader) lastEnds(all map[fleet.Category]time.Time, now time.Time) Statement {
+	const last = `(select max(ended_at) from runs where runs.category = names.category and key <> '' and ended_at <= $1 and host = `
 	here := ""
 	if r.Host != nil {
 		here = r.Host()
 	}
 	return Statement{
-		SQL:  "select " + Arms().Names() + ", " + last + "''), " + last + "$2) from arms",
+		SQL: `with recursive names as (select min(category) as category from runs
+union all select (select min(category) from runs where runs.category > names.category) from names where names.category is not null)
+select category, ` + last + "''), " + last + "$2) from names where category is not null",
 		Args: []any{now.Add(fleet.ClockSlack).UnixMilli(), here},
 		Scan: func(row Scanner) error {
-			var somewhere, ended time.Time
-			a, err := Arms().Scan(row, When(&somewhere), When(&ended))
+			var (
+				c                fleet.Category
+				somewhere, ended time.Time
+			)
+			err := row.Scan(&c, When(&somewhere), When(&ended))
 			if somewhere.After(ended) {
 				ended = somewhere
 			}
-			all[a.Category] = store.Arm{Arm: a.Arm, Ended: ended}
+			all[c] = ended
 			return err
 		},
 	}

@@ -19,43 +19,44 @@ type Tx struct {
 	Learn bandit.Settings // by which grades are learnt from
 	Local time.Time       // this machine's clock at [Tx.Now]; zero: it is the store's
 
-	Fleet       Rows[Fleet]         // one
-	Lineage     Rows[fleet.Lineage] // at most one
-	Fires       Rows[Fire]
-	Choices     Rows[Choice]
-	Runs        Rows[Run]
-	Claims      Rows[Claim]
-	Holds       Rows[Hold]
-	Uses        Rows[LessonUse]
-	Fates       Rows[Fate]
-	Arms        Rows[Arm]
-	Checkpoints Rows[Checkpoint]
-	Changes     Rows[fleet.GradeChange]
-	Lessons     Rows[store.Lesson]
-	Agents      Rows[Agent]
-	Spent       Rows[Spent]
-	Tasks       Rows[fleet.TaskMemory]
-	Pauses      Rows[fleet.Pause]
-	Places      Rows[Place]
-	Reviews     Rows[fleet.Review]
-	Feedback    Rows[fleet.Feedback]
-	Notices     Rows[Notice]
-	Away        Rows[fleet.Away] // at most one
-	Hosts       Rows[fleet.Host] // without when they were heard of
-	Boots       Rows[Boot]
-	Heard       Rows[Heard]
-	Tails       Rows[fleet.Tail]
-	Denials     Rows[Denial]
-	Resets      Rows[Reset]
+	Fleet    Rows[Fleet]         // one
+	Lineage  Rows[fleet.Lineage] // at most one
+	Fires    Rows[Fire]
+	Choices  Rows[Choice]
+	Runs     Rows[Run]
+	Claims   Rows[Claim]
+	Holds    Rows[Hold]
+	Uses     Rows[LessonUse]
+	Fates    Rows[Fate]
+	Events   Rows[bandit.Event]
+	Rankings Rows[Ranking]
+	Changes  Rows[fleet.GradeChange]
+	Lessons  Rows[store.Lesson]
+	Agents   Rows[Agent]
+	Spent    Rows[Spent]
+	Tasks    Rows[fleet.TaskMemory]
+	Pauses   Rows[fleet.Pause]
+	Places   Rows[Place]
+	Reviews  Rows[fleet.Review]
+	Feedback Rows[fleet.Feedback]
+	Notices  Rows[Notice]
+	Away     Rows[fleet.Away] // at most one
+	Hosts    Rows[fleet.Host] // without when they were heard of
+	Boots    Rows[Boot]
+	Heard    Rows[Heard]
+	Tails    Rows[fleet.Tail]
+	Denials  Rows[Denial]
+	Resets   Rows[Reset]
 
 	// In brief; none of these is written.
-	Open     Rows[Run] // where they are, at what, and what is reserved for them
-	Billed   Rows[Run] // what they were billed for
-	Counted  Rows[Run] // their grades
-	Believed Rows[Fate]
-	Told     Rows[fleet.Tail] // when
-	Old      Rows[Run]        // which
-	Fired    Rows[Fire]       // when
+	Open   Rows[Run]        // where they are, at what, and what is reserved for them
+	Billed Rows[Run]        // what they were billed for
+	Told   Rows[fleet.Tail] // when
+	Old    Rows[Run]        // which
+	Fired  Rows[Fire]       // when
+
+	State  *bandit.State // the ranking by now; nil: nobody asked for it
+	Stored int           // the last event of the stored state that it was folded from
 
 	read   func([]Statement) error
 	day    string // SQL for the day by the store's clock, before it is known; empty: a question costs nothing
@@ -78,8 +79,8 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Holds, Holds(), shrinks)
 	add(tx, &tx.Uses, Uses(), shrinks)
 	add(tx, &tx.Fates, Fates(), shrinks)
-	add(tx, &tx.Arms, Arms(), stays)
-	add(tx, &tx.Checkpoints, Checkpoints(), shrinks)
+	add(tx, &tx.Events, Events(), shrinks)
+	add(tx, &tx.Rankings, Rankings(), shrinks)
 	add(tx, &tx.Changes, Changes(), shrinks)
 	add(tx, &tx.Lessons, Lessons(), stays)
 	add(tx, &tx.Agents, Agents(), stays)
@@ -99,8 +100,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Resets, Resets(), stays)
 	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at"), brief)
 	add(tx, &tx.Billed, Runs().With("id", "agent", "bill", "tokens", "usd", "cost"), brief)
-	add(tx, &tx.Counted, Runs().With("id", "category", "round", "load", "started_at", "created_at", "grade", "counted", "counted_in"), brief)
-	add(tx, &tx.Believed, Fates().With("run", "seq", "belief"), brief)
 	add(tx, &tx.Told, Tails().With("run", "at"), brief)
 	add(tx, &tx.Old, Runs().With("id"), brief)
 	add(tx, &tx.Fired, Fires().With("id", "at"), brief)
@@ -251,7 +250,7 @@ func (tx *Tx) Copy(now time.Time) *Tx {
 			t.take(tx.tables[i])
 		}
 	}
-	for brief, from := range map[Rowset]Rowset{&c.Open: &tx.Runs, &c.Billed: &tx.Runs, &c.Counted: &tx.Runs, &c.Believed: &tx.Fates, &c.Told: &tx.Tails} {
+	for brief, from := range map[Rowset]Rowset{&c.Open: &tx.Runs, &c.Billed: &tx.Runs, &c.Told: &tx.Tails} {
 		brief.take(from)
 	}
 	return c

@@ -25,36 +25,35 @@ type Claim struct {
 
 // Run is a row of runs.
 type Run struct {
-	fleet.Run                  // without what became of its work
-	Grade          *float64    // after what became of its work; nil: nothing did, or it is not graded
-	Nth            int         // which of the category's sessions it is, from 1; 0: it had no claim
-	Counted        int         // which of the category's grades it brought, from 1; 0: none, or not yet
-	CountedIn      fleet.Round // of the category then
-	Day            string      // of the claim, UTC: whose budgets it counts for; empty: it is on no account
-	ReservedTokens int64       // in the budgets, until the end has better figures
+	fleet.Run               // without what became of its work
+	Grade          *float64 // after what became of its work; nil: nothing did, or it is not graded
+	Nth            int      // which of the category's sessions it is, from 1; 0: it had no claim
+	Counted        int      // which of the category's grades it brought, from 1; 0: none, or not yet
+	Day            string   // of the claim, UTC: whose budgets it counts for; empty: it is on no account
+	ReservedTokens int64    // in the budgets, until the end has better figures
 	ReservedUSD    float64
 	Bill           fleet.RunID // the id, if it worked and has a bill; empty: it says nothing of the next
 }
 
-// BeganAt is when the run's session began.
-func (r Run) BeganAt() time.Time {
-	if r.StartedAt.IsZero() {
-		return r.CreatedAt
+// Mark is what the ranking needs of the run's session.
+func (r Run) Mark() bandit.Mark {
+	began := r.StartedAt
+	if began.IsZero() {
+		began = r.CreatedAt
 	}
-	return r.StartedAt
+	return bandit.Mark{Round: r.Round, Load: r.Load, Turn: bandit.Turn(began), Counted: r.Counted}
 }
 
 // Fate is a row of fates.
 type Fate struct {
 	fleet.Fate
-	Seq    int  // from 1, in the order in which a run's were found out
-	Belief bool // the evidence goes by its grade; else it is too old
+	Seq int // from 1, in the order in which a run's were found out
 }
 
-// Arm is a row of arms.
-type Arm struct {
-	Category fleet.Category
-	bandit.Arm
+// Ranking is a row of rankings.
+type Ranking struct {
+	Day   string // UTC, when it was stored
+	State bandit.State
 }
 
 // Agent is a row of agents.
@@ -92,9 +91,8 @@ type Notice struct {
 
 // Fire is a row of fires.
 type Fire struct {
-	fleet.Fire                                // without its choices
-	Rounds     map[fleet.Category]fleet.Round // that categories were in then
-	Attempt    string                         // names the attempt that recorded it; empty: nobody asks again
+	fleet.Fire        // without its choices
+	Attempt    string // names the attempt that recorded it; empty: nobody asks again
 }
 
 // Choice is a row of choices.
@@ -122,14 +120,6 @@ type Boot struct {
 type Heard struct {
 	Host string
 	At   time.Time
-}
-
-// Checkpoint is a row of checkpoints.
-type Checkpoint struct {
-	Category fleet.Category
-	Seq      int  // from 1
-	Alarm    bool // it was taken after one: nothing from before it counts any more
-	store.Checkpoint
 }
 
 // Denial is a row of denials.

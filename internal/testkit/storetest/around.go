@@ -138,10 +138,6 @@ func (a around) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceS
 	return a.do("SeePlaces", func() error { return a.Store.SeePlaces(ctx, at, list) })
 }
 
-func (a around) MoveEdge(ctx context.Context, cut store.Cut) (bool, error) {
-	return answered(a, "MoveEdge", func() (bool, error) { return a.Store.MoveEdge(ctx, cut) })
-}
-
 func (a around) Forget(ctx context.Context, before time.Time) (int, error) {
 	return answered(a, "Forget", func() (int, error) { return a.Store.Forget(ctx, before) })
 }

@@ -9,17 +9,8 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 	"stint/internal/testkit/must"
 )
-
-// cut has the record begin at a time.
-func (b bundle) cut(t *testing.T, from time.Time) {
-	t.Helper()
-	l := must.Get(b.Ledger(t.Context()))(t)
-	moved := must.Get(b.MoveEdge(t.Context(), book.CutAt(l, from)))(t)
-	same(t, "the edge was moved", moved, true)
-}
 
 // session is one from its fire to its end, now. It leaves a row of every kind.
 func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.RunID {
@@ -87,9 +78,6 @@ func (contract) Forget(t *testing.T, b bundle) {
 		return n
 	}
 	from := Start().Add(days / 2 * 24 * time.Hour)
-	same(t, "forgotten before the record has an edge", forget(from, 0), 0)
-	b.cut(t, from)
-	b.addsUp(t)
 	same(t, "forgotten, and fires", forget(from, 1100), days/2+days/2)
 	left := all[days/2:]
 	runs, err := b.RunsSince(ctx, time.UnixMilli(0))
@@ -137,7 +125,6 @@ func (contract) Forget(t *testing.T, b bundle) {
 
 	// All of it goes, except the open run and the bills by which the agent's next session is reckoned.
 	b.clock.Advance(24 * time.Hour)
-	b.cut(t, b.clock.Now())
 	forget(b.clock.Now(), 1100)
 	runs, err = b.RunsSince(ctx, time.UnixMilli(0))
 	must.Do(t, err)
@@ -149,8 +136,7 @@ func (contract) Forget(t *testing.T, b bundle) {
 	b.session(t, "docs", 0.6)
 }
 
-// ForgetNothing has sessions of long ago that something still waits for, and a cut that was worked
-// out from what is another by now.
+// ForgetNothing has sessions of long ago that something still waits for.
 func (contract) ForgetNothing(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, stays := range []func(id fleet.RunID){
@@ -164,16 +150,8 @@ func (contract) ForgetNothing(t *testing.T, b bundle) {
 		stays(b.session(t, "code", 0.5))
 		b.clock.Advance(time.Hour)
 	}
-	l := must.Get(b.Ledger(ctx))(t)
-	early := book.CutAt(l, b.clock.Now())
-	last := b.session(t, "code", 0.7)
-	must.Get(b.AddFates(ctx, []fleet.Fate{{Run: last, Kind: fleet.FateReverted, Witness: "r"}}))(t)
-	moved := must.Get(b.MoveEdge(ctx, early))(t)
-	same(t, "moved by what was", moved, false)
-	e := must.Get(b.Edge(ctx))(t)
-	same(t, "edge", e.From, time.Time{})
+	b.session(t, "code", 0.7)
 	b.clock.Advance(time.Hour)
-	b.cut(t, b.clock.Now())
 	for range 3 {
 		must.Get(b.Forget(ctx, b.clock.Now()))(t)
 	}
@@ -216,8 +194,6 @@ func (contract) ForgetInBetween(t *testing.T, b bundle) {
 		t.Errorf("got %d alarms, want that this is a test", n)
 	}
 	for from := Start().Add(time.Minute); from.Before(b.clock.Now()); from = from.Add(15 * time.Minute) {
-		b.cut(t, from)
-		b.addsUp(t)
 		must.Get(b.Forget(ctx, from))(t)
 		b.addsUp(t)
 		if t.Failed() {
@@ -226,6 +202,6 @@ func (contract) ForgetInBetween(t *testing.T, b bundle) {
 	}
 	runs := must.Get(b.RunsSince(ctx, time.UnixMilli(0)))(t)
 	if len(runs) > 6 {
-		t.Errorf("got %d runs that are kept, want the open ones, and those of the last alarm", len(runs))
+		t.Errorf("got %d runs that are kept, want the open ones", len(runs))
 	}
 }

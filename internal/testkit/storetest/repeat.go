@@ -13,7 +13,6 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/store"
-	"stint/internal/store/book"
 	"stint/internal/testkit/must"
 )
 
@@ -58,10 +57,6 @@ func repeatedWrites() map[string]repeated {
 	pastOnce := func(t *testing.T, b bundle) {
 		b.session(t, "code", 0.5)
 		b.clock.Advance(24 * time.Hour)
-	}
-	edged := func(t *testing.T, b bundle) {
-		pastOnce(t, b)
-		b.cut(t, Start().Add(time.Hour))
 	}
 	here := fleet.Host{ID: "a", Name: "one", Boot: "1"}
 	onHost := func(t *testing.T, b bundle) {
@@ -186,15 +181,8 @@ func repeatedWrites() map[string]repeated {
 		"pause":             {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
 		"resume":            {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
 		"go away":           {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
-		"move the edge": {pastOnce, func(ctx context.Context, b bundle) (any, error) {
-			l, err := b.Ledger(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return b.MoveEdge(ctx, book.CutAt(l, Start().Add(time.Hour)))
-		}, nil},
-		"forget":    {edged, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
-		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
+		"forget":            {pastOnce, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
+		"come back":         {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
 	}
 }
 

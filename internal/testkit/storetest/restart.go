@@ -3,7 +3,6 @@ package storetest
 import (
 	"cmp"
 	"errors"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,9 +29,7 @@ func (contract) Restarts(t *testing.T, b bundle) {
 		s.HalfLife = rapid.SampledFrom([]float64{0, 1, 7, s.HalfLife}).Draw(rt, "half-life")
 		s.SlowHalfLife = rapid.SampledFrom([]float64{0, 3, s.SlowHalfLife}).Draw(rt, "slow half-life")
 		s.Alarm = rapid.SampledFrom([]float64{0, 0.5, s.Alarm}).Draw(rt, "alarm")
-		h := history{t: t, bundle: b.fresh(t, s), memory: memory{
-			Settings: s, arms: map[fleet.Category]*bandit.Arm{}, learnt: map[fleet.Category]*learnt{}, fired: map[machine]fleet.Round{},
-		}}
+		h := history{t: t, bundle: b.fresh(t, s), memory: memory{State: &bandit.State{Settings: s}}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"fire":    h.fire,
 			"begin":   several(h.begin),
@@ -43,7 +40,6 @@ func (contract) Restarts(t *testing.T, b bundle) {
 			"again":   h.again,
 			"wait":    h.wait,
 			"restart": h.restart,
-			"cut":     h.cutSomewhere,
 			"forget":  h.forgets,
 		})
 		h.restart(rt)
@@ -52,87 +48,55 @@ func (contract) Restarts(t *testing.T, b bundle) {
 
 // memory is what a store is to remember of its categories, without one.
 type memory struct {
-	bandit.Settings
+	*bandit.State
 	fires   fleet.FireID
-	arms    map[fleet.Category]*bandit.Arm
 	lessons []store.Lesson
-	learnt  map[fleet.Category]*learnt
-	fired   map[machine]fleet.Round // in which each last did
 }
 
-// learnt are the grades of a category since an alarm, in the order in which they came, and the
-// evidence at that.
-type learnt struct {
-	since  bandit.Evidence
-	runs   []fleet.RunID
-	grades []bandit.Learnt
+// learn folds the next event.
+func (h *history) learn(e bandit.Event) bandit.Mark {
+	e.Seq, e.At = h.State.Seq+1, h.clock.Now()
+	return h.State.Fold(e)
 }
 
-func (m *memory) arm(c fleet.Category) *bandit.Arm {
-	if m.arms[c] == nil {
-		m.arms[c] = &bandit.Arm{}
-	}
-	return m.arms[c]
+func (s session) mark() bandit.Mark {
+	return bandit.Mark{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Counted: s.counted}
 }
 
-func (m *memory) grade(s session, grade float64) {
-	var arms []*bandit.Arm
-	for _, c := range slices.Sorted(maps.Keys(m.arms)) {
-		arms = append(arms, m.arms[c])
-	}
-	arm := m.arm(s.run.Category)
-	x := bandit.Graded{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Grade: grade}
-	of := m.learnt[s.run.Category]
-	if of == nil {
-		of = &learnt{}
-		m.learnt[s.run.Category] = of
-	}
-	of.runs, of.grades = append(of.runs, s.run.ID), append(of.grades, bandit.Learnt{Graded: x, In: arm.Round})
-	if m.Learn(arm, m.Prior(arms), x) {
-		*of = learnt{since: arm.Evidence}
-	}
+func (h *history) grade(s *session, grade float64) {
+	c := s.run.Category
+	s.counted = h.learn(bandit.Event{Kind: bandit.Ended, Category: c, Run: s.run.ID, Grade: grade, Mark: s.mark()}).Counted
+	arm := h.State.Arm(c)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
-		l := m.lesson(u.Lesson, s.run.Category)
-		m.Try(&l.Trial, u.Injected, arm.Round, x)
+		l := h.lesson(u.Lesson, c)
+		h.Settings.Try(&l.Trial, u.Injected, arm.Round, bandit.Graded{Round: s.round, Grade: grade})
 		injected[u.Lesson] = u.Injected
 	}
-	for i := range m.lessons {
-		if l := &m.lessons[i]; l.Category == s.run.Category {
+	for i := range h.lessons {
+		if l := &h.lessons[i]; l.Category == c {
 			l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], arm.Fast.W)
 		}
 	}
 }
 
-// correct has a session count with another grade, as a batch of all grades would.
-func (m *memory) correct(s session, first, was, is float64) {
-	arm, of := m.arm(s.run.Category), m.learnt[s.run.Category]
-	if x := (bandit.Graded{Round: s.round, Grade: is}); was != is {
-		for _, u := range s.lessons {
-			m.Correct(&m.lesson(u.Lesson, s.run.Category).Trial, u.Injected, arm.Round, x, was)
-		}
-	}
-	i := slices.Index(of.runs, s.run.ID)
-	if i < 0 { // an alarm had it forgotten
-		return
-	}
-	x := &of.grades[i]
+// correct has a session count with another grade.
+func (h *history) correct(s session, was, is float64) {
 	if was == is {
 		return
 	}
-	x.Grade, x.Shift = is, is-first
-	batch := m.Relearn(of.since, of.grades)
-	batch.Up, batch.Down = arm.Up, arm.Down
-	arm.Evidence = batch
+	h.learn(bandit.Event{Kind: bandit.Corrected, Category: s.run.Category, Run: s.run.ID, Was: was, Grade: is, Mark: s.mark()})
+	for _, u := range s.lessons {
+		l := h.lesson(u.Lesson, s.run.Category)
+		h.Settings.Correct(&l.Trial, u.Injected, h.State.Arm(s.run.Category).Round, bandit.Graded{Round: s.round, Grade: is}, was)
+	}
 }
 
 // empty counts a session without work for its category and its lessons.
 func (h *history) empty(s session) {
-	arm := h.memory.arm(s.run.Category)
-	arm.NoopsEver++
-	arm.Vain(s.run.Task, s.run.Left.Last, arm.Round, h.clock.Now())
+	h.learn(bandit.Event{Kind: bandit.Empty, Category: s.run.Category, Task: s.run.Task, Last: s.run.Left.Last})
 	for _, u := range s.lessons {
-		h.memory.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
+		h.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
 	}
 }
 
@@ -149,6 +113,7 @@ type session struct {
 	run     fleet.Run
 	round   fleet.Round
 	load    float64
+	counted int
 	lessons []fleet.LessonUse
 }
 
@@ -183,29 +148,9 @@ func (h *history) fire(rt *rapid.T) {
 	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}, Host: fleet.Host{ID: host}}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
-	for _, c := range moves {
-		arm, last := h.memory.arm(c), machine{host, c}
-		d, entitled := due[c]
-		arm.Fires++
-		if host == "" || h.memory.fired[last] == arm.Round {
-			arm.Round++
-			if entitled {
-				arm.Entitle(h.Settings, d)
-			}
-		} else if entitled {
-			arm.Due += d
-			arm.Entitled += d
-		}
-		if host != "" {
-			h.memory.fired[last] = arm.Round
-		}
+	if len(moves) > 0 {
+		h.learn(bandit.Event{Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap})
 	}
-}
-
-// machine is what a machine last fired for.
-type machine struct {
-	host     string
-	category fleet.Category
 }
 
 // several does so for up to three sessions at once.
@@ -232,8 +177,8 @@ func (h *history) begin(rt *rapid.T) {
 	take.TTL = 1e6 * time.Hour
 	h.mustTakeForRun(h.t, take, fleet.Granted)
 	s.run.Task, s.run.Key, s.run.Epoch = take.Task, take.Key, 1
-	arm := h.memory.arm(s.run.Category)
-	s.round, s.load = arm.Round, arm.Debit(arm.Round)
+	m := h.learn(bandit.Event{Kind: bandit.Began, Category: s.run.Category})
+	s.round, s.load = m.Round, m.Load
 	h.open = append(h.open, s)
 }
 
@@ -244,7 +189,8 @@ func (h *history) end(rt *rapid.T) {
 	}
 	i := rapid.IntRange(0, len(h.open)-1).Draw(rt, "session")
 	s := h.open[i]
-	h.open, h.ended = slices.Delete(h.open, i, i+1), append(h.ended, s)
+	h.open = slices.Delete(h.open, i, i+1)
+	defer func() { h.ended = append(h.ended, s) }()
 	grade := rapid.Float64Range(0, 1).Draw(rt, "grade")
 	if rapid.Bool().Draw(rt, "late") { // nobody heard of it when it was
 		s.run.EndedAt = h.clock.Now().Add(-time.Duration(rapid.Int64Range(0, int64(h.clock.Now().Sub(s.run.CreatedAt))).Draw(rt, "ago")))
@@ -257,7 +203,7 @@ func (h *history) end(rt *rapid.T) {
 	switch rapid.SampledFrom([]string{"graded", "graded", "graded", "noop", "nothing", "closed", "lost", "dead"}).Draw(rt, "end") {
 	case "graded":
 		err = complete(fleet.Verdict{Outcome: fleet.Productive, Grade: &grade})
-		h.grade(s, grade)
+		h.grade(&s, grade)
 	case "noop":
 		s.run.Left.Last = rapid.Bool().Draw(rt, "last")
 		err = complete(fleet.Verdict{Outcome: fleet.Noop})
@@ -279,32 +225,13 @@ func (h *history) end(rt *rapid.T) {
 	}
 }
 
-// cutSomewhere has the record begin at some time since the store was made. Grades that the bases cover
-// are corrected no more.
-func (h *history) cutSomewhere(rt *rapid.T) {
-	l := must.Get(h.Ledger(h.t.Context()))(h.t)
+// forgets has the record begin at some time since the store was made.
+func (h *history) forgets(rt *rapid.T) {
 	from := Start().Add(time.Duration(rapid.Int64Range(1, int64(h.clock.Now().Sub(Start()))+2).Draw(rt, "from")))
 	if len(h.ended) > 0 && rapid.Bool().Draw(rt, "at an end") {
 		from = h.mustRun(h.t, rapid.SampledFrom(h.ended).Draw(rt, "whose").run.ID).EndedAt.Add(time.Millisecond)
 	}
-	if !from.Truncate(time.Millisecond).After(l.Edge.From) {
-		return
-	}
-	h.cut(h.t, from)
-	l = must.Get(h.Ledger(h.t.Context()))(h.t)
-	for c, of := range h.learnt {
-		covered := l.Checkpoints[c][0].Arm.Graded - (h.memory.arm(c).Graded - len(of.grades))
-		if covered > 0 {
-			of.since = h.Relearn(of.since, of.grades[:covered])
-			of.runs, of.grades = of.runs[covered:], of.grades[covered:]
-		}
-	}
-}
-
-// forgets deletes what the record does not begin with.
-func (h *history) forgets(*rapid.T) {
-	e := must.Get(h.Edge(h.t.Context()))(h.t)
-	must.Get(h.Forget(h.t.Context(), e.From))(h.t)
+	must.Get(h.Forget(h.t.Context(), from))(h.t)
 	h.ended = slices.DeleteFunc(h.ended, func(s session) bool {
 		_, err := h.Run(h.t.Context(), s.run.ID)
 		return errors.Is(err, fleet.ErrNotFound)
@@ -349,7 +276,7 @@ func (h *history) become(rt *rapid.T) {
 	same(h.t, "news", news, []fleet.Fate{f})
 	same(h.t, "fates", h.mustRun(h.t, r.ID).Fates, append(r.Fates, f))
 	if f.Grade != nil && r.Verdict.Outcome != fleet.Lost {
-		h.correct(s, *r.Verdict.Grade, *r.Final(), *f.Grade)
+		h.correct(s, *r.Final(), *f.Grade)
 	}
 }
 
@@ -358,17 +285,17 @@ func (h *history) idle(rt *rapid.T) {
 	r.Verdict.Outcome = fleet.Idle
 	must.Do(h.t, h.EndRun(h.t.Context(), r))
 	if r.Source != fleet.FromHand { // what a person asks for says nothing
-		arm := h.memory.arm(r.Category)
-		arm.Sleep(arm.Round, h.clock.Now())
+		h.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category})
 	}
 }
 
 func (h *history) resume(rt *rapid.T) {
 	c := rapid.SampledFrom([]fleet.Category{"", "code", "docs"}).Draw(rt, "category")
 	must.Get(h.Resume(h.t.Context(), c))(h.t)
-	for name, arm := range h.arms {
-		if c == "" || c == name {
-			arm.Wake()
+	for name, arm := range h.State.Arms {
+		if (c == "" || c == name) && (arm.AsleepUntil > 0 || arm.VainAt != "") {
+			h.learn(bandit.Event{Kind: bandit.Woken, Category: c})
+			return
 		}
 	}
 }
@@ -391,7 +318,8 @@ func (h *history) restart(rt *rapid.T) {
 	want := slices.SortedFunc(slices.Values(h.lessons), func(a, b store.Lesson) int {
 		return cmp.Or(strings.Compare(string(a.ID), string(b.ID)), strings.Compare(string(a.Category), string(b.Category)))
 	})
-	must.Equal(rt, "arms", got, h.arms, exactly())
+	must.Equal(rt, "arms", got, h.State.Arms, exactly(), cmpopts.EquateEmpty())
+	must.Equal(rt, "rounds", s.Rounds, h.State.Rounds, cmpopts.EquateEmpty())
 	must.Equal(rt, "lessons", s.Lessons, want, exactly(), cmpopts.EquateEmpty())
 }
 

@@ -180,9 +180,11 @@ func (r *ranked) count(e flight) {
 		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
-		alarm := r.settings.Learn(arm, r.pool, x)
+		r.settings.Learn(arm, r.pool, x)
 		if e.final != nil && r.learns != AtOnce && r.learns != Never {
-			r.memories[e.category].add(arm, x, alarm, *e.final, e.last()+e.known)
+			m := &r.memories[e.category]
+			mark := bandit.Mark{Round: x.Round, Load: x.Load, Turn: x.Turn, Counted: arm.Graded}
+			m.later = append(m.later, correction{mark, x.Grade, *e.final, e.last() + e.known})
 		}
 		r.learnLessons(e, x)
 	case v.Empty():

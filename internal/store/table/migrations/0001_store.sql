@@ -48,7 +48,6 @@ create table fires (
   own       integer not null,                  -- 1: that was stint's own ranking
   allowed   text not null,                     -- JSON: the allow-list
   fallback  text not null,                     -- why an external selector was not followed
-  rounds    text not null default '{}',        -- JSON: the round that categories were in then
   attempt   text unique                        -- names the attempt that recorded it; null: nobody asks again
 ) strict;
 
@@ -93,7 +92,6 @@ create table runs (
   load        real not null default 0,         -- of the category then
   nth         integer,                         -- which of the category's sessions it is, from 1; null: it had no claim
   counted     integer,                         -- which of the category's grades it brought, from 1; null: none, or not yet
-  counted_in  integer not null default 0,      -- the round that the category was in then
   agent       text not null default '',
   box         text not null default '',        -- that its agent was in, and what held it
   pid         integer not null default 0,      -- of stint run
@@ -181,73 +179,18 @@ create index denials_at on denials (at);
 create index denials_run on denials (run);
 create index denials_key on denials (key);
 
--- The memory of a category, so that no ranking reads history: what its graded
--- sessions were worth (sums as of its round at_round, older sessions weighing less) and
--- what it is owed. Package bandit says what each number means.
-create table arms (
-  category     text primary key,
-  round        integer not null,               -- its clock: one more with each fire of its pool that counts
-  at_round     integer not null,
-  fast_w       real not null,                  -- recent grades: weight, sum, sum of squares
-  fast_s       real not null,
-  fast_g2      real not null,
-  shift        real not null,                  -- of fast_s: what corrections added to the first grades
-  slow_w       real not null,                  -- the same over a longer time
-  slow_s       real not null,
-  slow_g2      real not null,
-  slope_n      real not null,                  -- grade against load
-  slope_l      real not null,
-  slope_g      real not null,
-  slope_ll     real not null,
-  slope_lg     real not null,
-  season_n     real not null,                  -- grade against the time of day, as two waves
-  season_x     real not null,
-  season_y     real not null,
-  season_g     real not null,
-  season_xx    real not null,
-  season_yy    real not null,
-  season_xy    real not null,
-  season_xg    real not null,
-  season_yg    real not null,
-  up_level     real not null,                  -- change detector, upwards
-  up_w         real not null,
-  up_s         real not null,
-  up_g2        real not null,
-  down_level   real not null,                  -- and downwards
-  down_w       real not null,
-  down_s       real not null,
-  down_g2      real not null,
-  graded       integer not null,
-  alarms       integer not null,
-  fires        integer not null,               -- that counted, of all machines
-  sessions     integer not null,               -- granted a claim, also those that people started
-  entitled     real not null,                  -- sessions it was to get
-  deficit      real not null,                  -- below its floor, in sessions
-  surplus      real not null,                  -- above its cap, in sessions
-  forgiven     real not null,                  -- above its cap, and held against it no longer
-  due          real not null,                  -- entitled since the last settlement
-  since        integer not null,               -- sessions since then
-  load         real not null,
-  load_at      integer not null,
-  noops        integer not null,               -- in a row
-  noops_ever   integer not null,
-  asleep_until integer not null,               -- round
-  asleep_since integer,                        -- null: it does not back off
-  vain_at      text not null                   -- task at which the last session brought nothing; empty: none
-) strict, without rowid;
+-- What the ranking depends on, in the order in which it was written: package bandit folds it.
+create table events (
+  seq   integer primary key,                   -- from 1
+  event text not null                          -- JSON
+) strict;
 
--- The arms as they were before settings changed, and after grades were found to have changed: from
--- there on an arm's figures can be worked out from the runs and fires on record. The first of a category
--- is where its record begins: the runs that it covers may be gone.
-create table checkpoints (
-  category text not null,
-  seq      integer not null,                   -- from 1
-  alarm    integer not null check (alarm in (0, 1)), -- after one: nothing from before it counts any more
-  settings text not null,                      -- JSON: what follows is learnt under these
-  arm      text not null,                      -- JSON
-  graded   integer not null,                   -- by the arm, until then
-  sessions integer not null,
-  primary key (category, seq)
+-- What the events up to one come to, so that no ranking reads history: the last that was stored on each day. Events up
+-- to the first may be gone.
+create table rankings (
+  day   text primary key,                      -- UTC
+  seq   integer not null,                      -- of that event
+  state text not null                          -- JSON
 ) strict, without rowid;
 
 -- Where the grades of a category were found to have changed, so that those from before
@@ -262,7 +205,7 @@ create table grade_changes (
 create index grade_changes_at on grade_changes (at);
 
 -- The fate of the work of runs once they were over, each time with the grade that it makes of
--- the first one. Belief: the grade by which the category's evidence goes from then on.
+-- the first one.
 create table fates (
   run     text not null references runs (id),
   seq     integer not null,                    -- from 1, in the order in which it was found out
@@ -271,7 +214,6 @@ create table fates (
   witness text not null,                       -- a commit, or who says so
   reason  text not null,
   grade   real check (grade between 0 and 1),  -- null: the run has none
-  belief  integer not null check (belief in (0, 1)), -- the evidence goes by it; else it is too old
   primary key (run, seq),
   unique (run, kind, witness)
 ) strict, without rowid;
@@ -445,7 +387,6 @@ create table hosts (
   labels    text not null,                     -- JSON
   config    text not null,                     -- digest of its configuration file; empty: nobody knows
   ahead     integer not null,                  -- of its clock, the store's, in milliseconds
-  rounds    text not null default '{}',        -- JSON: that categories were in when it last fired for them
   fired_at  integer,                           -- null: it never fired, and people work there
   gone_at   integer,                           -- since when a person says that it is off; null: nobody does
   reason    text not null
