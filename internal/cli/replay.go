@@ -57,7 +57,7 @@ func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
 }
 
 func (a *app) printReplay(r replay.Result) {
-	fmt.Fprintf(a.Stdout, "fire %d at %s, seed %d\n", r.Fire.ID, stamp(r.Fire.At), r.Fire.Seed)
+	fmt.Fprintf(a.Stdout, "fire %d at %s\n", r.Fire.ID, stamp(r.Fire.At))
 	choices := view.DecidedAgain(r)
 	for i, c := range choices {
 		if r.Fire.Choice(c.Category).Decision == fleet.StartFailed {

@@ -125,5 +125,4 @@ func (a *app) printExplain(s selector.Selection) {
 	h := s.Health()
 	fmt.Fprintf(a.Stdout, "health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing\n",
 		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
-	fmt.Fprintf(a.Stdout, "tier=%d seed=%d\n", s.Tier, s.Seed)
 }

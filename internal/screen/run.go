@@ -152,7 +152,7 @@ func originText(v RunView) string {
 	}
 	if c := v.Choice; c != nil {
 		if c.Odds != nil { // stint ranked
-			text += fmt.Sprintf(", score %.3f, probability %.2f", c.Score, *c.Odds)
+			text += fmt.Sprintf(", score %.3f", c.Score)
 		}
 		text = because(text, c.Reason)
 	}

@@ -105,10 +105,8 @@ func (s Selection) Sentences(d Detail) []string {
 // place says where a category stands, and whether it is started.
 func (s Selection) place(i int, c Score) string {
 	switch {
-	case c.Picked && i == 0:
-		return "is number 1 and is started"
 	case c.Picked:
-		return fmt.Sprintf("is number %d and is started, too", i+1)
+		return fmt.Sprintf("is number %d and is started", i+1)
 	case c.Full != "":
 		return fmt.Sprintf("is number %d and is not started: %s", i+1, c.Full)
 	}

@@ -225,7 +225,7 @@ func TestSentencesAreTrue(t *testing.T) {
 				if ahead.Leads && c.Value > ahead.Value {
 					apart = fmt.Sprintf(", %.3f before %s, whose task is begun: ", c.Value-ahead.Value, ahead.Category)
 				}
-				if started := strings.Contains(text, "is started, too"); !strings.Contains(text, apart) || started != (i < s.Picks) {
+				if started := strings.Contains(text, "and is started,"); !strings.Contains(text, apart) || started != (i < s.Picks) {
 					t.Fatalf("%q: want %q and, of %d picks, whether it is one", text, apart, s.Picks)
 				}
 			} else if would := strings.Contains(text, " would "); would != (s.Picks == 0) {

@@ -67,7 +67,7 @@ func Choice() View[fleet.Choice] {
 			}
 			return score
 		}),
-		Figure("odds", "Chance", "probability of being started; null: another selector's ranking", report.Percent,
+		Figure("odds", "", "probability of being started; null: another selector's ranking", report.Percent,
 			func(c choice) *float64 { return c.Odds }),
 		Text("reason", "Reason", "", func(c choice) string { return c.Reason }),
 		Word("agent", "", "that is to work; empty: it is not started", func(c choice) string { return c.Agent }),

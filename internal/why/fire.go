@@ -86,14 +86,10 @@ func (f Fire) ranked() (list []string) {
 	if !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
 		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
 	}
-	again := "Ranked again from the record, it"
-	if f.Detail == selector.Figures {
-		again = fmt.Sprintf("Ranked again from the record, with seed %d, it", f.Fire.Seed)
-	}
 	if f.Differences > 0 {
-		return append(list, sentence("%s comes out otherwise: stint replay %d shows how", again, f.Fire.ID))
+		return append(list, sentence("Ranked again from the record, it comes out otherwise: stint replay %d shows how", f.Fire.ID))
 	}
-	return append(list, sentence("%s comes out the same, bit for bit", again))
+	return append(list, "Ranked again from the record, it comes out the same, bit for bit.")
 }
 
 // led says what kind of work it led with.
@@ -101,18 +97,14 @@ func (f Fire) led() string {
 	if len(f.Selection.Ranked()) == 0 {
 		return "No category could be started."
 	}
-	tier := ""
-	if f.Detail == selector.Figures {
-		tier = fmt.Sprintf(" (tier %d)", f.Selection.Tier)
-	}
 	switch f.Selection.Tier {
 	case selector.TierActive:
-		return sentence("It led with a task that was begun%s", tier)
+		return "It led with a task that was begun."
 	case selector.TierReady:
-		return sentence("It led with a task to begin%s", tier)
+		return "It led with a task to begin."
 	case selector.TierCategories:
 	}
-	return sentence("It led with a category that has no task%s", tier)
+	return "It led with a category that has no task."
 }
 
 func limitOf(s selector.Selection) string {
