@@ -47,6 +47,9 @@ type Evidence struct {
 	Kept   Pane        `json:"kept"`
 }
 
+// Behind is how many graded sessions a belief goes by: those since the change that the last alarm found, or all.
+func (e Evidence) Behind() int { return e.Graded - max(0, e.Kept.First-1) }
+
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
 // the squares of these.
 type Sums struct {

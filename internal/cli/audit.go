@@ -28,8 +28,8 @@ task (idle), and what each category got of the sessions against its entitlement.
 twice is status 1. An overrun is a session that ended after its lease was over. It is status 1,
 too, if others had its lane or its task by then.
 
-Without --since and --until it also works out anew, from all runs and fires on record, what is
-believed of each category, its account, the budgets of days and the epochs of claims. A figure
+Without --since and --until it also works out anew, from all events, runs and fires on record, what
+is believed of each category, its account, the budgets of days and the epochs of claims. A figure
 that does not add up was changed by another hand, or the store is damaged: status 1.
 
 SESSIONS are the runs that had a claim, PART their part of all sessions, and SPAWNED those that
