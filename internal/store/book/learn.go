@@ -89,10 +89,10 @@ func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
 	m := p.learn(bandit.Event{Kind: bandit.Ended, Category: r.Category, Run: id, Grade: grade, Mark: r.Mark()})
 	r.Counted = m.Counted
-	p.Runs.Put(r)
 	if m.Became != 0 {
-		p.Changes.Put(fleet.GradeChange{Run: id, At: p.Now(), Was: m.Was, Became: m.Became})
+		r.Alarm = fleet.GradeChange{At: p.Now(), Was: m.Was, Became: m.Became}
 	}
+	p.Runs.Put(r)
 	p.learnLessons(id, r.Category, p.arm(r.Category), bandit.Graded{Round: r.Round, Grade: grade})
 	if r.Grade != nil { // it was held while its work became something
 		p.correct(r, grade, *r.Grade)

@@ -97,21 +97,17 @@ func (r Reader) Entitled(ctx context.Context, s store.Span) (map[fleet.Category]
 // GradeChanges reads the latest changes that a query asks for, newest first.
 func (r Reader) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.GradeChange, error) {
 	var w where
+	w.add(true, "alarm_at >= ?", max(0, q.Since.UnixMilli()))
 	w.add(q.Category != "", "category = ?", q.Category)
-	w.add(q.Run != "", "run = ?", q.Run)
-	w.add(!q.Since.IsZero(), "at >= ?", q.Since.UnixMilli())
-	tail, args := w.latest("at desc, run desc", q.Limit)
+	w.add(q.Run != "", "id = ?", q.Run)
+	tail, args := w.latest("alarm_at desc, id desc", q.Limit)
 	return read(ctx, r, "changes of grades", func(add func(fleet.GradeChange)) Statement {
 		return Statement{
-			SQL:  "select " + Changes().Names() + ", fire, category from grade_changes join runs on runs.id = run " + tail,
+			SQL:  "select id, alarm_at, was, became, fire, category from runs " + tail,
 			Args: args,
 			Scan: func(row Scanner) error {
-				var (
-					fire fleet.FireID
-					of   fleet.Category
-				)
-				c, err := Changes().Scan(row, Maybe[fleet.FireID]{&fire}, &of)
-				c.Fire, c.Category = fire, of
+				var c fleet.GradeChange
+				err := row.Scan(&c.Run, When(&c.At), &c.Was, &c.Became, Maybe[fleet.FireID]{&c.Fire}, &c.Category)
 				add(c)
 				return err
 			},

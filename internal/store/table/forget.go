@@ -37,7 +37,7 @@ func (tx *Tx) Forget(runs []fleet.RunID, after, until fleet.FireID, before time.
 	if len(runs) == 0 {
 		return
 	}
-	for _, name := range []string{"lane_holds", "run_lessons", "fates", "grade_changes", "denials"} {
+	for _, name := range []string{"lane_holds", "run_lessons", "fates", "denials"} {
 		tx.Also("delete from "+name+" where run in "+places(runs), args(runs)...)
 	}
 	tx.Also("delete from runs where id in "+places(runs), args(runs)...)

@@ -34,13 +34,6 @@ func Uses() Table[LessonUse] {
 	}}
 }
 
-// Changes is where grades were found to have changed. Fire and category are those of the run.
-func Changes() Table[fleet.GradeChange] {
-	return Table[fleet.GradeChange]{"grade_changes", 1, func(c *fleet.GradeChange) []Column {
-		return columns("run", &c.Run, "at", When(&c.At), "was", &c.Was, "became", &c.Became)
-	}}
-}
-
 // Spending is the use of each day, by scope.
 func Spending() Table[Spent] {
 	return Table[Spent]{"spent", 2, func(s *Spent) []Column {

@@ -92,6 +92,7 @@ func Runs() Table[Run] {
 			"agent", &r.Agent, "box", &r.Box, "pid", &r.PID,
 			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "started_at", When(&r.StartedAt),
 			"ended_at", When(&r.EndedAt), "outcome", &v.Outcome, "grade", &v.Grade, "final", &r.Grade,
+			"alarm_at", When(&r.Alarm.At), "was", &r.Alarm.Was, "became", &r.Alarm.Became,
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,
 			"exit_status", &v.ExitStatus, "fault", &v.Fault, "held", Flag{&r.Held}, "tokens", &u.Tokens, "usd", &u.USD,
 			"cost", &u.Cost, "models", JSON{&u.Models, "[]"}, "bill", Word[fleet.RunID]{&r.Bill}, "day", &r.Day,

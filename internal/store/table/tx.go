@@ -30,7 +30,6 @@ type Tx struct {
 	Fates    Rows[Fate]
 	Events   Rows[bandit.Event]
 	Rankings Rows[Ranking]
-	Changes  Rows[fleet.GradeChange]
 	Lessons  Rows[store.Lesson]
 	Agents   Rows[Agent]
 	Spent    Rows[Spent]
@@ -81,7 +80,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Fates, Fates(), shrinks)
 	add(tx, &tx.Events, Events(), shrinks)
 	add(tx, &tx.Rankings, Rankings(), shrinks)
-	add(tx, &tx.Changes, Changes(), shrinks)
 	add(tx, &tx.Lessons, Lessons(), stays)
 	add(tx, &tx.Agents, Agents(), stays)
 	add(tx, &tx.Spent, Spending(), stays)

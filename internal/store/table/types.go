@@ -25,12 +25,13 @@ type Claim struct {
 
 // Run is a row of runs.
 type Run struct {
-	fleet.Run               // without what became of its work
-	Grade          *float64 // after what became of its work; nil: nothing did, or it is not graded
-	Nth            int      // which of the category's sessions it is, from 1; 0: it had no claim
-	Counted        int      // which of the category's grades it brought, from 1; 0: none, or not yet
-	Day            string   // of the claim, UTC: whose budgets it counts for; empty: it is on no account
-	ReservedTokens int64    // in the budgets, until the end has better figures
+	fleet.Run                        // without what became of its work
+	Grade          *float64          // after what became of its work; nil: nothing did, or it is not graded
+	Nth            int               // which of the category's sessions it is, from 1; 0: it had no claim
+	Counted        int               // which of the category's grades it brought, from 1; 0: none, or not yet
+	Alarm          fleet.GradeChange // that its grade raised; without a time it raised none
+	Day            string            // of the claim, UTC: whose budgets it counts for; empty: it is on no account
+	ReservedTokens int64             // in the budgets, until the end has better figures
 	ReservedUSD    float64
 	Bill           fleet.RunID // the id, if it worked and has a bill; empty: it says nothing of the next
 }

@@ -101,6 +101,9 @@ create table runs (
   ended_at    integer,                         -- null: open
   outcome     text not null default '',
   grade       real check (grade between 0 and 1), -- at its end; null: not graded
+  alarm_at    integer,                         -- when its grade showed that the category's have changed; null: it did not
+  was         real not null default 0,         -- the mean grade as it was believed before the alarm
+  became      real not null default 0,         -- and after
   final       real check (final between 0 and 1), -- after what became of its work; null: nothing did, or it is not graded
   reason      text not null default '',
   parts       text not null default '{}',      -- JSON: what the grade is made of
@@ -131,6 +134,7 @@ create table runs (
 create index runs_overran on runs (overran_to) where overran_to is not null;
 
 create index runs_open on runs (id) where ended_at is null;
+create index runs_alarm on runs (alarm_at) where alarm_at is not null;
 create index runs_fire on runs (fire, id);
 
 create index runs_task on runs (task, id) where task <> '';
@@ -192,17 +196,6 @@ create table rankings (
   seq   integer not null,                      -- of that event
   state text not null                          -- JSON
 ) strict, without rowid;
-
--- Where the grades of a category were found to have changed, so that those from before
--- were forgotten.
-create table grade_changes (
-  run    text primary key references runs (id), -- whose grade it was
-  at     integer not null,
-  was    real not null,                        -- the mean grade as it was believed before
-  became real not null                         -- and after
-) strict, without rowid;
-
-create index grade_changes_at on grade_changes (at);
 
 -- The fate of the work of runs once they were over, each time with the grade that it makes of
 -- the first one.
