@@ -271,7 +271,7 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string, gits
 		}
 	}
 	if !gits {
-		if err := s.bringLarge(dir); err != nil {
+		if err := s.bringLarge(ctx, dir); err != nil {
 			return m, err
 		}
 	}

@@ -32,7 +32,9 @@ func largeOf(gitDir string) string { return filepath.Join(gitDir, "lfs", "object
 // Nothing that the session put in the place of a folder leads out of the clone.
 //
 // If we die in it, there is a file of ours in the workspace's lfs/tmp, which git-lfs removes after an hour.
-func (s source) bringLarge(dir string) error {
+func (s source) bringLarge(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, insideTime, fmt.Errorf("time-out after %v", insideTime))
+	defer cancel()
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
@@ -52,8 +54,21 @@ func (s source) bringLarge(dir string) error {
 			return err
 		}
 		defer from.Close()
-		return storeLarge(from, filepath.Join(s.common, "lfs", "tmp"), home)
+		return storeLarge(during{ctx, from}, filepath.Join(s.common, "lfs", "tmp"), home)
 	})
+}
+
+// during reads while its context lasts: a file of two gigabytes costs a session nothing where it has holes.
+type during struct {
+	ctx  context.Context //nolint:containedctx // of one call
+	from io.Reader
+}
+
+func (d during) Read(p []byte) (int, error) {
+	if d.ctx.Err() != nil {
+		return 0, context.Cause(d.ctx)
+	}
+	return d.from.Read(p)
 }
 
 // storeLarge makes a file of what is read, if that has the sum which its name says.
@@ -97,7 +112,7 @@ func (c Clone) Ready(ctx context.Context) error {
 	var named []string // by the attributes of the workspace
 	for _, path := range []string{filepath.Join(s.top, ".gitattributes"), filepath.Join(s.common, "info", "attributes")} {
 		if text, err := readFile(path); err == nil {
-			for _, m := range regexp.MustCompile(`(?m)\bfilter=(\S+)`).FindAllStringSubmatch(string(text), -1) {
+			for _, m := range regexp.MustCompile(`(?m)^[^#\n].*\sfilter=(\S+)`).FindAllStringSubmatch(string(text), -1) {
 				named = append(named, m[1])
 			}
 		}
@@ -108,12 +123,19 @@ func (c Clone) Ready(ctx context.Context) error {
 		if command == "" {
 			command = s.value(filter + "smudge")
 		}
-		word, _, _ := strings.Cut(strings.TrimSpace(command), " ")
-		if word = strings.Trim(word, `"'`); word == "" || slices.Contains([]string{"", "false"}, s.value(filter+"required")) {
+		required := strings.ToLower(s.value(filter + "required"))
+		if command == "" || slices.Contains([]string{"", "false", "no", "off", "0"}, required) {
 			continue
 		}
-		if _, err := exec.LookPath(word); err != nil {
-			return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, which runs %s: %w", s.top, name, word, err), "install "+word)
+		// Only the shell can say what more than a name or a path stands for. Git runs it in the work tree.
+		if m := regexp.MustCompile(`^\s*(["']?)([\w.+/-]+)(["']?)(\s|$)`).FindStringSubmatch(command); m != nil && m[1] == m[3] {
+			word := m[2]
+			if strings.Contains(word, "/") && !filepath.IsAbs(word) {
+				word = filepath.Join(s.top, word)
+			}
+			if _, err := exec.LookPath(word); err != nil {
+				return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, which runs %s: %w", s.top, name, word, err), "install "+word)
+			}
 		}
 		if name == gitCrypt && !exists(filepath.Join(s.common, gitCrypt, "keys")) {
 			return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, and no key for it", s.top, name),

@@ -1,12 +1,15 @@
 package workspace
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +32,12 @@ func TestReady(t *testing.T) {
 		"there":       {do: "git config filter.x.process 'cat -'; git config filter.x.required true; echo '* filter=x' >.gitattributes"},
 		"no program":  {do: "git config filter.x.smudge 'no-such-program %f'; git config filter.x.required true; echo '* -text filter=x' >.gitattributes", want: "files with filter=x, which runs no-such-program", hint: "install no-such-program"},
 		"by info":     {do: "git config filter.x.process 'no-such-program'; git config filter.x.required true; mkdir -p .git/info; echo '* filter=x' >.git/info/attributes", want: "files with filter=x", hint: "install no-such-program"},
+		"of the tree": {do: "git config filter.x.smudge 'bin/filter %f'; git config filter.x.required true; mkdir bin; cp /bin/cat bin/filter; echo '* filter=x' >.gitattributes"},
+		"not in it":   {do: "git config filter.x.smudge './filter %f'; git config filter.x.required true; echo '* filter=x' >.gitattributes", want: "which runs", hint: "install"},
+		"of a shell":  {do: "git config filter.x.smudge 'A=b $HOME/no-such-program | cat'; git config filter.x.required true; echo '* filter=x' >.gitattributes"},
+		"quoted":      {do: `git config filter.x.smudge '"/opt/a b/program" %f'; git config filter.x.required true; echo '* filter=x' >.gitattributes`},
+		"a comment":   {do: "git config filter.x.smudge no-such-program; git config filter.x.required true; echo '# * filter=x' >.gitattributes"},
+		"off":         {do: "git config filter.x.smudge no-such-program; git config filter.x.required off; echo '* filter=x' >.gitattributes"},
 		"a key":       {do: "git-crypt init >/dev/null; echo 's* filter=git-crypt' >.gitattributes"},
 		"without key": {do: "git-crypt init >/dev/null; rm -r .git/git-crypt; echo 's* filter=git-crypt' >.gitattributes", want: "no key for it", hint: "git-crypt unlock"},
 		"no git":      {do: "rm -r .git", want: "not a work tree of git"},
@@ -68,19 +77,28 @@ func TestBringLarge(t *testing.T) {
 	must.Do(t, os.WriteFile(secret, []byte("secret"), 0o600))
 	must.Do(t, os.MkdirAll(filepath.Dir(at(sum("secret"))), 0o700))
 	must.Do(t, os.Symlink(secret, at(sum("secret"))))
-	must.Do(t, s.bringLarge(dir))
+	must.Do(t, s.bringLarge(t.Context(), dir))
 	home := must.Get(filepath.Glob(filepath.Join(largeOf(s.common), "*", "*", "*")))(t)
 	want := filepath.Join(largeOf(s.common), sum("good")[:2], sum("good")[2:4], sum("good"))
 	must.Equal(t, "home", strings.Join(home, " "), want)
 	must.Equal(t, "text", string(must.Get(os.ReadFile(want))(t)), "good")
 	must.Equal(t, "left in lfs/tmp", len(must.Get(os.ReadDir(filepath.Join(s.common, "lfs", "tmp")))(t)), 0)
 
+	// A file of two gigabytes costs nothing where it has holes. The time for all of them is limited.
+	put(sum("hole"), "")
+	must.Do(t, os.Truncate(at(sum("hole")), mostPack-1))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := s.bringLarge(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want an end to it", err)
+	}
+
 	// The folder itself leads out of the clone.
 	must.Do(t, os.RemoveAll(filepath.Join(dir, ".git", "lfs")))
 	must.Do(t, os.MkdirAll(filepath.Join(outside, "objects", "ab"), 0o700))
 	must.Do(t, os.WriteFile(filepath.Join(outside, "objects", "ab", sum("more")), []byte("more"), 0o600))
 	must.Do(t, os.Symlink(outside, filepath.Join(dir, ".git", "lfs")))
-	must.Do(t, s.bringLarge(dir))
+	must.Do(t, s.bringLarge(t.Context(), dir))
 	must.Equal(t, "home", len(must.Get(filepath.Glob(filepath.Join(largeOf(s.common), "*", "*", "*")))(t)), 1)
 
 	// A clone reads the objects and the files of the workspace, and of what that borrows.

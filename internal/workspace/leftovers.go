@@ -44,31 +44,71 @@ func (l look) left(dir, branch string) (list []string) {
 	return list
 }
 
-// leftovers brings home what a session left uncommitted, as a commit beside its branch.
-func (c Clone) leftovers(ctx context.Context, dir, tip, start string) error {
+// leftovers brings home what a session left uncommitted, as a commit beside its branch. Beside reports whether there is more,
+// which git does not put into a commit: a repository in a folder of this one, and what cannot be read.
+func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bool, err error) {
 	s, err := c.source(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
 	in := c.within(s, dir)
+	if beside, err = in.nests(ctx); err != nil {
+		return false, err
+	}
+	from := tip
+	if staged, err := in.git(ctx, "write-tree"); err == nil && isID(staged) { // ignored files that it added, too
+		from = staged
+	}
 	in.env = append(asStint(), "GIT_INDEX_FILE="+filepath.Join(dir, ".git", "stint-index-"+rand.Text())) // a git that was killed leaves its lock
 	tree := ""
-	for _, args := range [][]string{{"read-tree", tip}, {"add", "--all"}, {"write-tree"}} {
-		if tree, err = in.git(ctx, append([]string{"-c", noHooks}, args...)...); err != nil {
-			return err
+	for _, args := range [][]string{{"read-tree", from}, {"add", "--all", "--ignore-errors"}, {"write-tree"}} {
+		tree, err = in.git(ctx, append([]string{"-c", noHooks}, args...)...)
+		if failed, ok := errors.AsType[*gitError](err); ok && args[0] == "add" && failed.status == 1 {
+			beside, err = true, nil // all but some files
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 	id, err := in.git(ctx, "commit-tree", "-m", "stint: what a session left uncommitted", "-p", tip, tree)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !isID(id) {
-		return fmt.Errorf("git commit-tree: want an id, got %q", said(id))
+		return false, fmt.Errorf("git commit-tree: want an id, got %q", said(id))
 	}
 	if _, err := c.bring(ctx, s, dir, id, start, false); err != nil {
-		return err
+		return false, err
 	}
-	return c.setRef(ctx, "keep what was left", wipRef(dir), id)
+	return beside, c.setRef(ctx, "keep what was left", wipRef(dir), id)
+}
+
+// nests reports whether a clone has a repository in a folder that nobody added: git lists it as a folder, and enters it never.
+func (i inner) nests(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, insideTime, fmt.Errorf("time-out after %v", insideTime))
+	defer cancel()
+	cmd, err := i.command(ctx, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return false, err
+	}
+	folders, stderr := &folders{}, &capped{most: mostSaid, flooded: func() {}}
+	cmd.Stdout, cmd.Stderr = folders, stderr
+	err = failedGit(ctx, cmd, "ls-files", runGroup(cmd), string(stderr.data))
+	return folders.any, err
+}
+
+// folders looks for one among the names that are written to it.
+type folders struct {
+	last byte
+	any  bool
+}
+
+func (f *folders) Write(p []byte) (int, error) {
+	for _, b := range p {
+		f.any = f.any || b == 0 && f.last == '/'
+		f.last = b
+	}
+	return len(p), nil
 }
 
 const noHooks = "core.hooksPath=/dev/null"

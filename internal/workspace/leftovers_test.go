@@ -109,6 +109,41 @@ func TestLeftIsOfItsOwnFolder(t *testing.T) {
 	must.Equal(t, "left", clone.git("diff", "--name-status", "HEAD", wipRef(w.Dir)), "A\tbegun")
 }
 
+// TestLeftBesides keeps the clone where git puts something into no commit: a repository within, whether it has a commit or not. The
+// rest comes home, as do ignored files that the session had added.
+func TestLeftBesides(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do, home string // a file that comes home
+		kept     bool
+	}{
+		"a repository":           {do: "git init -q new/proj; git -C new/proj commit -q --allow-empty -m x; echo x >new/proj/x; echo b >begun", home: "begun", kept: true},
+		"one without a commit":   {do: "git init -q new/proj; echo x >new/proj/x; echo b >begun", home: "begun", kept: true},
+		"one that is ignored":    {do: "echo new >>.git/info/exclude; git init -q new/proj; echo b >begun", home: "begun"},
+		"an ignored file, added": {do: "echo i >ignored; echo ignored >>.git/info/exclude; git add -f ignored", home: "ignored"},
+		"a merge under way": {
+			do:   "git commit -q --allow-empty -m x; git switch -q --detach; echo 1 >a; git commit -qam 1; git switch -q -; echo 2 >a; git commit -qam 2; git merge -q @{-1} || echo 3 >a",
+			home: "a",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(t.TempDir())
+			w := mustOpen(t, p.Clone, own, p.Root)
+			shell(t, w.Dir, test.do)
+			must.Get(p.Work(t.Context(), w.Dir, fleet.RunFiles{}))(t)
+			s := must.Get(p.Close(t.Context(), w))(t)
+			must.Equal(t, "home", clone.git("ls-tree", "--name-only", wipRef(w.Dir), test.home), test.home)
+			must.Equal(t, "kept", s.Kept == w.Dir && exists(w.Dir), test.kept)
+			if test.kept {
+				must.Equal(t, "said", must.Get(p.Leftovers(t.Context()))(t)[own], uncommitted+"; what git adds to no commit is in "+w.Dir)
+				must.Get(os.Stat(filepath.Join(w.Dir, "new/proj/x")))(t)
+			}
+		})
+	}
+}
+
 // TestLeftOfAKilledGit has a git die that wrote what was left, with its lock held. The next try does it.
 func TestLeftOfAKilledGit(t *testing.T) {
 	t.Parallel()

@@ -199,19 +199,23 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 	if exists(tookMark(w.Dir)) {
 		over = append(over, wipRef(w.Dir))
 	}
+	nests := false
 	if s.Dirty = l.changed && l.tip != ""; s.Dirty {
 		over = nil
-		if err := c.leftovers(ctx, w.Dir, l.tip, l.start); err != nil {
+		if nests, err = c.leftovers(ctx, w.Dir, l.tip, l.start); err != nil {
 			return s, fmt.Errorf("keep what run %s left uncommitted: %w", w.Run, err)
 		}
 	}
 	beside, submodules := l.stashed || len(l.aside) > 0, exists(filepath.Join(w.Dir, ".git", "modules"))
-	if s.Dirty = s.Dirty || beside; !beside && !submodules {
+	if s.Dirty = s.Dirty || beside; !beside && !submodules && !nests {
 		return s, c.discard(ctx, w.Dir, over...)
 	}
 	left := l.left(w.Dir, w.Branch)
 	if submodules {
 		left = append(left, "submodules are in "+w.Dir)
+	}
+	if nests {
+		left = append(left, "what git adds to no commit is in "+w.Dir)
 	}
 	// If we die before the mark, the next to come looks again.
 	s.Kept = w.Dir
