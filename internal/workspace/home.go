@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,7 @@ type look struct {
 	on      string   // the branch of that commit; empty: HEAD is detached
 	changed bool     // there are changes that nobody committed, or files that nobody added
 	stashed bool     // and changes that the session put aside
+	linked  bool     // one of the changes is the commit of a repository within
 	aside   []string // the branches with commits that the tip lacks
 
 	fresh  bool    // this process has made the clone, with a new branch
@@ -105,7 +107,9 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 	in := c.within(s, dir)
 	status, err := in.git(ctx, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--show-stash",
 		"--untracked-files=normal", "--ignore-submodules=dirty")
-	if err != nil {
+	if errors.Is(err, errNoRepository) {
+		return l, fmt.Errorf("%s is damaged: %s", dir, err.Error()) // it is one all the same, with work
+	} else if err != nil {
 		return l, err
 	}
 	for line := range strings.Lines(status) {
@@ -120,7 +124,7 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 		case strings.HasPrefix(line, "# stash "):
 			l.stashed = true
 		case line != "" && line[0] != '#':
-			l.changed = true
+			l.changed, l.linked = true, l.linked || regexp.MustCompile(`^[12u] \S+ S`).MatchString(line)
 		}
 	}
 	if l.tip == "" {

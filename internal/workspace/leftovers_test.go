@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"stint/internal/fleet"
@@ -119,6 +120,7 @@ func TestLeftBesides(t *testing.T) {
 	}{
 		"a repository":           {do: "git init -q new/proj; git -C new/proj commit -q --allow-empty -m x; echo x >new/proj/x; echo b >begun", home: "begun", kept: true},
 		"one without a commit":   {do: "git init -q new/proj; echo x >new/proj/x; echo b >begun", home: "begun", kept: true},
+		"one that is linked":     {do: "git init -q sub; git -C sub commit -q --allow-empty -m x; echo b >begun", home: "begun", kept: true},
 		"one that is ignored":    {do: "echo new >>.git/info/exclude; git init -q new/proj; echo b >begun", home: "begun"},
 		"an ignored file, added": {do: "echo i >ignored; echo ignored >>.git/info/exclude; git add -f ignored", home: "ignored"},
 		"a merge under way": {
@@ -129,6 +131,7 @@ func TestLeftBesides(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, clone := pair(t)
+			shell(t, clone.dir, "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub; git commit -qm sub; mkdir sub")
 			p := clone.places(t.TempDir())
 			w := mustOpen(t, p.Clone, own, p.Root)
 			shell(t, w.Dir, test.do)
@@ -138,10 +141,49 @@ func TestLeftBesides(t *testing.T) {
 			must.Equal(t, "kept", s.Kept == w.Dir && exists(w.Dir), test.kept)
 			if test.kept {
 				must.Equal(t, "said", must.Get(p.Leftovers(t.Context()))(t)[own], uncommitted+"; what git adds to no commit is in "+w.Dir)
-				must.Get(os.Stat(filepath.Join(w.Dir, "new/proj/x")))(t)
 			}
 		})
 	}
+}
+
+// TestCommittedRepositoryIsKept has a session commit a repository within, which is a link to what only its clone has.
+func TestCommittedRepositoryIsKept(t *testing.T) {
+	t.Parallel()
+	for name, found := range map[string]*sync.Map{"by its own process": {}, "by another": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(t.TempDir())
+			p.Found = found
+			w := mustOpen(t, p.Clone, own, p.Root)
+			shell(t, w.Dir, "git init -q proj; git -C proj commit -q --allow-empty -m x; git add proj 2>/dev/null; git commit -q -m proj")
+			must.Get(p.Work(t.Context(), w.Dir, fleet.RunFiles{}))(t)
+			must.Equal(t, "kept", must.Get(p.Close(t.Context(), w))(t).Kept, w.Dir)
+			must.Equal(t, "there", exists(filepath.Join(w.Dir, "proj/.git")), true)
+		})
+	}
+}
+
+// TestDamagedCloneIsKept has a clone without a HEAD that git can read, as after a power cut. Its work is not home.
+func TestDamagedCloneIsKept(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := clone.places(t.TempDir())
+	w := mustOpen(t, p.Clone, own, p.Root)
+	clone.at(w.Dir).add("d", "d")
+	head := filepath.Join(w.Dir, ".git", "HEAD")
+	was := must.Get(os.ReadFile(head))(t)
+	must.Do(t, os.Truncate(head, 0))
+	all := func(fleet.RunID) bool { return true }
+	if err := p.Rescue(t.Context(), all); err == nil || !strings.Contains(err.Error(), w.Dir+" is damaged") {
+		t.Errorf("rescue: got %v, want why the work is not home", err)
+	}
+	if _, err := p.Prune(t.Context(), Limits{Now: testTime(t), Keep: 9}, all); err == nil || !exists(w.Dir) {
+		t.Errorf("prune: got %v, there: %t", err, exists(w.Dir))
+	}
+	must.Do(t, os.WriteFile(head, was, 0o600))
+	must.Do(t, p.Rescue(t.Context(), all))
+	must.Equal(t, "home", clone.git("show", "stint/bob/0own:d"), "d")
 }
 
 // TestLeftOfAKilledGit has a git die that wrote what was left, with its lock held. The next try does it.

@@ -183,6 +183,7 @@ func (s State) Reason() string {
 // If we die in it, the run is over soon, and [Clone.Prune] goes on.
 func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 	l := c.seen(w.Dir) // its check may have left files there since: they are nobody's work
+	nests := strings.Contains(l.made.shown, "\n+Subproject commit ")
 	if s.Unmerged = l.own; !l.home || !l.fresh {
 		if l, err = c.bringHome(ctx, w.Dir, w.Branch); err != nil {
 			return s, fmt.Errorf("close the clone of run %s: %w", w.Run, err)
@@ -194,27 +195,36 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 		if s.Unmerged, err = t.countUnmerged(ctx, []string{heads + w.Branch}); err != nil {
 			return s, err
 		}
+		if l.tip != "" && l.tip != l.start {
+			changed, err := t.run(ctx, "diff-tree", "-r", l.start, l.tip)
+			if err != nil {
+				return s, err
+			}
+			nests = strings.Contains(changed, " 160000 ")
+		}
 	}
 	var over []string // that it began with
 	if exists(tookMark(w.Dir)) {
 		over = append(over, wipRef(w.Dir))
 	}
-	nests := false
+	nests = nests || l.linked
 	if s.Dirty = l.changed && l.tip != ""; s.Dirty {
 		over = nil
-		if nests, err = c.leftovers(ctx, w.Dir, l.tip, l.start); err != nil {
+		more, err := c.leftovers(ctx, w.Dir, l.tip, l.start)
+		if err != nil {
 			return s, fmt.Errorf("keep what run %s left uncommitted: %w", w.Run, err)
 		}
+		nests = nests || more
 	}
 	beside, submodules := l.stashed || len(l.aside) > 0, exists(filepath.Join(w.Dir, ".git", "modules"))
 	if s.Dirty = s.Dirty || beside; !beside && !submodules && !nests {
 		return s, c.discard(ctx, w.Dir, over...)
 	}
 	left := l.left(w.Dir, w.Branch)
-	if submodules {
+	switch {
+	case submodules:
 		left = append(left, "submodules are in "+w.Dir)
-	}
-	if nests {
+	case nests:
 		left = append(left, "what git adds to no commit is in "+w.Dir)
 	}
 	// If we die before the mark, the next to come looks again.
