@@ -40,3 +40,16 @@ func TestLandedOf(t *testing.T) {
 		must.Equal(t, name, got, test.want)
 	}
 }
+
+// TestDecided has a decision count for the commit that it was made of, and for no later one.
+func TestDecided(t *testing.T) {
+	t.Parallel()
+	i := review.Item{Branch: review.Branch{Tip: "one"}, Decision: fleet.Review{Tip: "one", Decision: fleet.DecisionRejected}}
+	if _, decided := i.Decided(); !decided {
+		t.Error("not decided")
+	}
+	i.Tip = "two"
+	if _, decided := i.Decided(); decided {
+		t.Error("decided with another commit")
+	}
+}
