@@ -18,6 +18,7 @@ func (s *TaskSource) start(map[string]any) {
 			fleet.FieldModified:         "updated_at",
 			fleet.FieldAssignedTo:       "assignee",
 			fleet.FieldSuccessCriterion: "acceptance_criteria",
+			fleet.FieldRequires:         fleet.BeadsRequires,
 			fleet.FieldWait:             "defer_until",
 		},
 		States: map[string]fleet.TaskState{

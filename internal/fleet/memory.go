@@ -233,11 +233,9 @@ func (q Waiting) Why() string {
 
 // Recall puts tasks in the states that are remembered of them, and marks those that
 // wait for a person. A task that its source has changed since stays as the
-// source has it. Tasks with a memory that holds get it.
+// source has it. Tasks with a memory that holds get it. An item that its tracker
+// says somebody has in progress waits for them, unless a session began it.
 func Recall(tasks []Task, memories []TaskMemory) {
-	if len(memories) == 0 {
-		return
-	}
 	all := make(map[TaskID]TaskMemory, len(memories))
 	for _, m := range memories {
 		all[m.Task] = m
@@ -245,6 +243,9 @@ func Recall(tasks []Task, memories []TaskMemory) {
 	for i := range tasks {
 		t := &tasks[i]
 		m, ok := all[t.ID]
+		if !ok && t.Source != "" && t.State == StateActive && t.AssignedTo != "" && t.WaitingFor == "" {
+			t.WaitingFor = t.AssignedTo + ", who has it in progress"
+		}
 		if !ok || !m.Holds(*t) {
 			continue
 		}

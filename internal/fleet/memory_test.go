@@ -72,6 +72,21 @@ func TestRecall(t *testing.T) {
 			fleet.TaskMemory{Task: "another", TaskLeft: left("done", "")},
 			fleet.Task{State: "todo"},
 		},
+		"in progress elsewhere": {
+			fleet.Task{State: "active", Source: "bd", AssignedTo: "bea"},
+			fleet.TaskMemory{Task: "another"},
+			fleet.Task{State: "active", Source: "bd", AssignedTo: "bea", WaitingFor: "bea, who has it in progress"},
+		},
+		"in progress by a session": {
+			fleet.Task{State: "active", Source: "bd", AssignedTo: "bea"},
+			fleet.TaskMemory{TaskLeft: left("active", "")},
+			fleet.Task{State: "active", Source: "bd", AssignedTo: "bea"},
+		},
+		"a file that names an agent": {
+			fleet.Task{State: "active", AssignedTo: "bea"},
+			fleet.TaskMemory{Task: "another"},
+			fleet.Task{State: "active", AssignedTo: "bea"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -36,6 +36,9 @@ const (
 	FieldPaths            TaskField = "paths"
 )
 
+// BeadsRequires is where an item of Beads says what it depends on, and by which type of dependency.
+const BeadsRequires = "dependencies.depends_on_id"
+
 // TaskFields lists the fields.
 func TaskFields() []TaskField {
 	return []TaskField{

@@ -267,8 +267,12 @@ func usage(err error, hint string) error {
 	return fleet.WithHint(fmt.Errorf("%w: %w", fleet.ErrUsage, err), hint)
 }
 
-// readTaskFile is readFile. What is ignored without front matter is an error.
+// readTaskFile is readFile. What is ignored without front matter is an error, and so is a conflict copy: an agent would work on it,
+// and whoever has the folder would merge it away.
 func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
+	if name := filepath.Base(path); strings.Contains(name, "conflicted copy") || strings.Contains(name, ".sync-conflict-") {
+		return nil, nil, newError(path, 0, "a conflict copy of a program that syncs folders: merge it into its original and remove it")
+	}
 	data, info, err := f.readFile(path)
 	if err == nil && (isReadme(path, data) || f.below(path) && !hasFrontMatter(data)) {
 		return nil, nil, errIgnored

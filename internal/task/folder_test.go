@@ -321,4 +321,12 @@ func TestFoldersBelow(t *testing.T) {
 	if _, err := f.Get(t.Context(), "notes"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("notes: %v", err)
 	}
+	const conflict = "b.sync-conflict-20260102-101010-ABCDEFG"
+	_, gotten := f.Get(t.Context(), conflict)
+	_, set := f.SetState(t.Context(), conflict, fleet.StateDone)
+	for _, err := range []error{gotten, set} {
+		if err == nil || !strings.Contains(err.Error(), copied) {
+			t.Errorf("a conflict copy: %v", err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package task
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,6 +50,15 @@ func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 			continue
 		}
 		tasks = append(tasks, t)
+	}
+	if l.Fields[fleet.FieldRequires] == fleet.BeadsRequires { // bd leaves closed items out of most lists
+		listed := map[string]bool{}
+		for _, t := range tasks {
+			listed[string(t.ID)] = true
+		}
+		for i := range tasks {
+			tasks[i].Requires = slices.DeleteFunc(tasks[i].Requires, func(need string) bool { return !listed[need] })
+		}
 	}
 	if more := len(problems) - maxProblems; more > 0 {
 		problems = append(problems[:maxProblems], l.problem(0, fmt.Errorf("%d more items cannot be read", more)))
@@ -118,7 +128,7 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 		AssignedTo:       r.line(fleet.FieldAssignedTo),
 		NextAction:       r.prose(fleet.FieldNextAction),
 		SuccessCriterion: r.prose(fleet.FieldSuccessCriterion),
-		Requires:         r.list(fleet.FieldRequires),
+		Requires:         r.required(),
 		Wait:             parsedItem(r, fleet.FieldWait, parseDate),
 		WaitingFor:       r.line(fleet.FieldWaitingFor),
 		Family:           r.line(fleet.FieldFamily),
@@ -227,6 +237,27 @@ func (r *itemReader) list(field fleet.TaskField) []string {
 		if word = strings.TrimSpace(plain.Line(word)); word != "" && !seen[word] {
 			seen[word] = true
 			list = append(list, word)
+		}
+	}
+	return list
+}
+
+// required are the items that must be settled first. Of the dependencies of Beads only some types block: a parent,
+// and what an item was found at, do not. Other trackers may have something else in that field.
+func (r *itemReader) required() (list []string) {
+	if r.Fields[fleet.FieldRequires] != fleet.BeadsRequires {
+		return r.list(fleet.FieldRequires)
+	}
+	var all []struct {
+		Type string `json:"type"`
+		On   string `json:"depends_on_id"`
+	}
+	if json.Unmarshal(r.current.members["dependencies"], &all) != nil {
+		return nil
+	}
+	for _, d := range all {
+		if slices.Contains([]string{"blocks", "conditional-blocks", "waits-for"}, d.Type) && !slices.Contains(list, d.On) {
+			list = append(list, d.On)
 		}
 	}
 	return list

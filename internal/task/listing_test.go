@@ -3,6 +3,7 @@ package task_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"regexp"
 	"strings"
@@ -97,6 +98,20 @@ func TestParseBeads(t *testing.T) {
 
 // unseen leaves out what follows from the item as a whole.
 var unseen = cmpopts.IgnoreFields(fleet.Task{}, "Source", "Item", "Seen")
+
+// TestParseBeadsExport has each type of dependency. Only some block, and only by items that are listed.
+func TestParseBeadsExport(t *testing.T) {
+	t.Parallel()
+	l := beads()
+	l.Fields[fleet.FieldRequires] = fleet.BeadsRequires
+	var edges []string
+	for _, d := range []string{"parent-child:epic", "related:epic", "discovered-from:b", "blocks:b", "blocks:b", "conditional-blocks:c", "waits-for:d", "blocks:closed long ago"} {
+		kind, on, _ := strings.Cut(d, ":")
+		edges = append(edges, fmt.Sprintf(`{"issue_id":"a","depends_on_id":%q,"type":%q}`, on, kind))
+	}
+	tasks := parse(t, l, `{"id":"a","dependencies":[`+strings.Join(edges, ",")+`]}`+"\n"+`{"id":"b","dependencies":["x"]} {"id":"c"} {"id":"d"} {"id":"epic"}`)
+	must.Equal(t, "a and b require", [][]string{tasks[0].Requires, tasks[1].Requires}, [][]string{{"b", "c", "d"}, nil})
+}
 
 func TestParseGitHub(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 
@@ -90,9 +89,6 @@ func (f Folder) scan(ctx context.Context, names []string) ([]fleet.Task, []error
 
 // inspect reads one file. A file deleted since it was listed is ignored; a link that leads nowhere is a problem.
 func (f Folder) inspect(path string) (fleet.Task, error) {
-	if name := filepath.Base(path); strings.Contains(name, "conflicted copy") || strings.Contains(name, ".sync-conflict-") {
-		return fleet.Task{}, newError(path, 0, "a conflict copy of a program that syncs folders: merge it into its original and remove it")
-	}
 	t, err := f.read(path)
 	if err != nil {
 		return fleet.Task{}, explain(path, err)
