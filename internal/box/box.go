@@ -33,6 +33,7 @@ type Places struct {
 	Own       []string // its agent's own folders and files
 	Settings  []string // in these, what the agent is configured by
 	Borrowed  []string // the folders of objects that a clone of the run's own borrows; none: git's data is everybody's
+	Tokens    []string // settings of tools in the home folder that have a token in them: only the configuration lets a box read these
 	Read      []string // that the configuration lists
 	Write     []string
 }
@@ -47,7 +48,8 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	if profile == fleet.BoxStrict {
 		b.Read = append(b.Read, toStart()...)
 	} else {
-		b.Read = slices.Concat(b.Read, system(), below(p.Home, toolChains()...), p.Path)
+		tools := slices.DeleteFunc(below(p.Home, toolChains()...), func(path string) bool { return slices.Contains(p.Tokens, path) })
+		b.Read = slices.Concat(b.Read, system(), tools, p.Path)
 	}
 	b.Write = slices.Concat(p.Own, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)

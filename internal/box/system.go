@@ -46,6 +46,14 @@ func toolChains() []string {
 	}
 }
 
+// Settings are those of toolChains in which people keep tokens, too: in an address, or in a variable.
+func Settings(home string) []string {
+	return append(GitSettings(home), below(home, ".cargo/config.toml", ".config/mise", ".config/go/env")...)
+}
+
+// GitSettings are the files of git's in a home folder, a later one over those before.
+func GitSettings(home string) []string { return below(home, ".config/git/config", ".gitconfig") }
+
 // Writable are the paths that a process in the box may write: those of the box, its folder for temporary files, and
 // devices.
 func Writable(b fleet.Box) []string {

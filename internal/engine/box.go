@@ -44,6 +44,10 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	if home := variable("HOME"); home != "" {
 		p.Home = home
 	}
+	git, err := withhold(&p)
+	if err != nil {
+		return fleet.Box{}, err
+	}
 	for _, program := range agent.Programs() {
 		p.Programs = append(p.Programs, e.Boxes.Needs(program, passed, a.dir)...)
 	}
@@ -55,7 +59,10 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 			`list what is in it; box = "open" is for an agent that may have all of it`)
 	}
 	b := box.For(agent.Box, p)
-	b.Network = agent.Network
+	b.Network, b.Git = agent.Network, git
+	if git != "" {
+		b.Read = append(b.Read, git)
+	}
 	return b, strayed(b, p)
 }
 
@@ -127,6 +134,9 @@ func boxed(b fleet.Box, environment []string) []string {
 		name, _, _ := strings.Cut(pair, "=")
 		return slices.Contains(walled(), name)
 	})
+	if b.Git != "" {
+		environment = append(environment, "GIT_CONFIG_GLOBAL="+b.Git)
+	}
 	if b.Layers.Namespaces == "" && b.Layers.Landlock > 0 {
 		return append(environment, "TMPDIR="+b.Tmp)
 	}

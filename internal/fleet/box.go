@@ -30,6 +30,7 @@ type Box struct {
 	Fixed   []string          // below Write, and not to be changed
 	Made    []string          // what stint makes where it is missing: else a process could, or could not
 	Hidden  []string          // folders below Read or Write that are not to be seen
+	Git     string            // among Read: the settings that git goes by in place of those in the home folder; empty: these
 	Tmp     string            // the folder that it has for /tmp
 	Network *[]int            // the TCP ports that it may connect to; nil: all, and all other protocols
 	Layers  BoxLayers

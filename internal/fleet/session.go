@@ -36,6 +36,7 @@ type RunFiles struct {
 	Tmp    string // the folder that it has for /tmp in a box; not in Out, where it could put a link in its place
 	Judge  string // a folder of that kind for a check or a grader, as long as it runs
 	Canary string // there while a box is tried, from which it must not be seen
+	Git    string // git's settings of the operator without their tokens, where a session in the workspace is not to read these
 	Cache  string // the folder for caches that the sessions of all runs share
 }
 
@@ -45,7 +46,8 @@ func FilesOf(state string, run RunID) RunFiles {
 	out := dir + "/out"
 	return RunFiles{
 		Dir: dir, Prompt: dir + "/prompt", Log: dir + "/log", Alive: dir + "/alive", Trace: dir + "/trace", End: dir + "/end.json",
-		Out: out, Result: out + "/result.json", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary", Cache: state + "/cache",
+		Out: out, Result: out + "/result.json", Door: out + "/door", Tmp: dir + "/tmp", Judge: dir + "/tmp-judge", Canary: dir + "/canary",
+		Git: dir + "/gitconfig", Cache: state + "/cache",
 	}
 }
 
