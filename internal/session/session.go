@@ -53,6 +53,7 @@ type Runner struct {
 // the session to end and kills it after the spec's grace. An error means that the
 // session could not be prepared.
 func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error) {
+	rundir.Repair(s.Files.Cache)
 	if err := errors.Join(furnish(s.Files), writePrompt(s.Files.Prompt, s.Prompt)); err != nil {
 		return fleet.SessionExit{}, err
 	}
