@@ -20,7 +20,7 @@ const (
 	WallTruncation Wall = "truncate files outside"
 	WallSignals    Wall = "send signals to other processes"
 	WallAbstract   Wall = "connect to abstract sockets"
-	WallSockets    Wall = "connect to the user bus, to agents for ssh and gpg keys, and to containers"
+	WallSockets    Wall = "connect to the user bus, where systemd-run --user is a way out of the box, to agents for ssh and gpg keys, and to containers"
 	WallMemory     Wall = "read and change memory that other processes share, such as files in /dev/shm"
 	WallNames      Wall = "see the names of files outside, and change their modes and times"
 	WallFixed      Wall = "change what lies in a folder that it may write, and is run outside the box"

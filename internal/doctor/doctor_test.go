@@ -140,7 +140,7 @@ func TestExamine(t *testing.T) {
 			f.Boxes.Layers = fleet.BoxLayers{Landlock: 7, Refused: "not installed", Fix: "install it"}
 			f.Boxes.Agents[0].Box.Profile = fleet.BoxLandlock
 		}, []string{
-			"box warning: claude: landlock by Landlock 7; an agent can connect to the user bus, to agents for ssh and gpg keys, and to containers; " +
+			"box warning: claude: landlock by Landlock 7; an agent can connect to the user bus, where systemd-run --user is a way out of the box, to agents for ssh and gpg keys, and to containers; " +
 				"an agent can read and change memory that other processes share, such as files in /dev/shm; " +
 				`an agent can see the names of files outside, and change their modes and times | write box = "workspace", which takes namespaces`,
 		}},
