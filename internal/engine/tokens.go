@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 
 	"stint/internal/box"
 	"stint/internal/config"
-	"stint/internal/rundir"
 )
 
 // withhold finds which settings of the operator's tools have a token in them, so that the box leaves those out. In a shared
@@ -37,19 +37,16 @@ func withhold(p *box.Places) (git string, err error) {
 		text, _ := os.ReadFile(path) // one of them may be missing
 		all.WriteString(withoutTokens(string(text)) + "\n")
 	}
-	if err := rundir.MakeFolder(p.Files.Out); err != nil {
+	// Nothing that is in the place of the copy is followed or kept.
+	if err := errors.Join(os.MkdirAll(p.Files.Dir, 0o700), os.RemoveAll(p.Files.Git)); err != nil {
 		return "", err
 	}
-	file, err := rundir.Make(p.Files.Git)
+	file, err := os.OpenFile(p.Files.Git, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
-	defer file.Close()
-	if err := file.Truncate(0); err != nil {
-		return "", err
-	}
 	_, err = file.WriteString(all.String())
-	return p.Files.Git, err
+	return p.Files.Git, errors.Join(err, file.Close())
 }
 
 // withoutTokens is a text of settings without the lines that have a login in an address, a name for a secret before an equals
