@@ -19,7 +19,8 @@ import (
 // If we die in it, the copy goes with the folder of the run.
 func withhold(p *box.Places) (git string, err error) {
 	for _, path := range box.Settings(p.Home) {
-		_ = filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		at, _ := filepath.EvalSymlinks(path) // a link to a folder of settings, as some keep theirs
+		_ = filepath.WalkDir(at, func(file string, d fs.DirEntry, err error) error {
 			text, lost := os.ReadFile(file)
 			if err == nil && lost == nil && !d.IsDir() && withoutTokens(string(text)) != string(text) && !slices.Contains(p.Tokens, path) {
 				p.Tokens = append(p.Tokens, path)
