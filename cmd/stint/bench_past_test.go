@@ -102,13 +102,13 @@ func BenchmarkPage(b *testing.B) {
 const (
 	sumsOfLanes = `
 select count(*), max(held) from (select sum(step) over (order by at, step rows unbounded preceding) as held from
-	(select acquired_at as at, 1 as step from lane_holds union all select released_at, -1 from lane_holds where released_at is not null));
-select run, category, lane, acquired_at from (select *, max(coalesce(released_at, 1 << 62))
-	over (partition by category, lane order by acquired_at, run rows between unbounded preceding and 1 preceding) as busy from lane_holds)
-	where acquired_at < busy;`
+	(select lane_at as at, 1 as step from runs where lane_at is not null union all select lane_left, -1 from runs where lane_left is not null));
+select id, category, lane, lane_at from (select id, category, lane, lane_at, max(coalesce(lane_left, 1 << 62))
+	over (partition by category, lane order by lane_at, id rows between unbounded preceding and 1 preceding) as busy from runs where lane_at is not null)
+	where lane_at < busy;`
 	sumsOfDenials = `
 select count(*) from denials;
-select count(*) - count(distinct run) from lane_holds where run in (select run from denials);`
+select count(*) from runs where lane_at is not null and id in (select run from denials);`
 	sumsOfRuns = `
 select count(*) from fires where fallback <> '';
 select category, agent, source, outcome, fire is not null, epoch > 0, count(*), count(grade), total(grade), total(grade * grade),

@@ -312,14 +312,14 @@ select count(*) from events where event ->> '$.kind' = 'fired' having count(*) n
 select d.key, sum(d.value) from events, json_each(event, '$.due') d group by d.key
 having sum(d.value) <> (select count(*) from choices c where c.category = d.key and decision in ('spawn', 'failed'))`},
 		{"a session without its lessons", fmt.Sprintf(`
-select id from runs where epoch > 0 and (select count(*) from run_lessons where run = id) <> %d`, len(crashLessons))},
-		{"lessons without their session", `select run from run_lessons join runs on id = run where epoch = 0`},
+select id from runs where epoch > 0 and (select count(*) from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) where run = id) <> %d`, len(crashLessons))},
+		{"lessons without their session", `select run from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) join runs on id = run where epoch = 0`},
 		{"a lesson that is not what its sessions add up to", `
-select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category
+select lesson, category, sum(injected), sum(not injected) from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) join runs on id = run where grade is not null and held = 0 group by lesson, category
 except select lesson, category, with_graded, without_graded from lessons`},
 		{"a lesson without its sessions", `
 select lesson, category, with_graded, without_graded from lessons where with_graded + without_graded > 0
-except select lesson, category, sum(injected), sum(not injected) from run_lessons join runs on id = run where grade is not null and held = 0 group by lesson, category`},
+except select lesson, category, sum(injected), sum(not injected) from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) join runs on id = run where grade is not null and held = 0 group by lesson, category`},
 		{"a grade of a run that is open", `select id from runs where grade is not null and ended_at is null`},
 		{"an epoch of two runs", `select key, epoch from runs where epoch > 0 group by key, epoch having count(*) > 1`},
 		{"a gap in the epochs", fmt.Sprintf(`
@@ -327,7 +327,7 @@ select key, epoch from claims c
 where key not like 'category:%%' and epoch <> (select count(*) from runs r where r.key = c.key and r.epoch between 1 and c.epoch) + iif(key = 'fix', %d, 0)`, rivals)},
 		{"a lane's claim without its hold, or a hold without the claim", `
 select key, epoch from claims c
-where key like 'category:%' and epoch <> (select count(*) from lane_holds h where c.key = 'category:' || h.category || ':' || h.lane)`},
+where key like 'category:%' and epoch <> (select count(*) from runs h where h.lane_at is not null and c.key = 'category:' || h.category || ':' || h.lane)`},
 		{"a session that follows none, or one that another follows", `
 select id from runs where source = 'respawn'
 and (select count(*) from runs before where before.followed_by = runs.id) <> 1`},
@@ -341,7 +341,7 @@ func crashReaped(int) []crashCheck {
 	return []crashCheck{
 		{"a run that has begun and has no end", `select id from runs where started_at is not null and ended_at is null`},
 		{"a claim of a crashed run", `select key, holder from claims where released_at is null and holder like 'run:%'`},
-		{"a lane of a crashed run", `select run from lane_holds where released_at is null`},
+		{"a lane of a crashed run", `select id from runs where lane_at is not null and lane_left is null`},
 	}
 }
 

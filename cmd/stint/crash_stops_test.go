@@ -100,13 +100,15 @@ type crashStore struct {
 	rival fleet.Holder
 }
 
-func (c crashStore) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	if c.rival != "" {
-		if _, _, err := c.Store.Take(ctx, store.TakeRequest{Key: r.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
-			return "", fleet.Claim{}, err
+func (c crashStore) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
+	for _, o := range b.Offers {
+		if c.rival != "" {
+			if _, _, err := c.Store.Take(ctx, store.TakeRequest{Key: o.Key, Holder: c.rival, Renews: true, TTL: time.Hour}); err != nil {
+				return store.Begun{}, err
+			}
 		}
 	}
-	return c.Store.TakeForRun(ctx, r)
+	return c.Store.Begin(ctx, b)
 }
 
 func (c crashStore) SaveReview(ctx context.Context, r fleet.Review) error {

@@ -38,16 +38,16 @@ func crashCases() []crashCase {
 		{stop: "Lanes.Live"},
 		{stop: "Store.BeginRun"},
 		{stop: "Lanes.Take"},
-		{stop: "Store.LaneTaken"},
-		{stop: "Store.TakeForRun"},
-		{stop: "Store.Denied", rival: true},
+		{stop: "Store.Begin"},
 		{stop: "Store.EndRun", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
-		{stop: "Store.OnBranch", prepare: (*crashFleet).inClones},
-		{stop: "Store.SeePlaces", prepare: (*crashFleet).inClones, recover: (*crashFleet).giveBack},
+		{stop: "Store.OnBranch", prepare: func(f *crashFleet) {
+			f.inClones()
+			f.git("branch", "stint") // in the way of the name
+		}},
 		{stop: "Store.SeePlaces", command: fanout, prepare: func(f *crashFleet) {
 			f.inClones()
-			f.dies("after Store.TakeForRun", run...)
+			f.dies("after Store.Begin", run...)
 		}, recover: (*crashFleet).giveBack},
 		{stop: "Store.AddFates", command: fanout, prepare: (*crashFleet).reverted, recover: (*crashFleet).graded},
 		{stop: "Runner.Run"},
@@ -55,16 +55,13 @@ func crashCases() []crashCase {
 		{stop: "Store.Complete"},
 		{stop: "Store.Complete", command: reap, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
 		{stop: "Store.Complete", command: fanout, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
-		{stop: "Store.ReleaseHolder", command: reap, prepare: func(f *crashFleet) { f.dies("before Store.Complete", run...) }},
-		{stop: "Store.ReleaseHolder"},
 		{stop: "Folders.Trim"},
-		{stop: "Store.LaneReleased"},
 		{stop: "Lane.Release"},
 		{stop: "Store.Respawn", prepare: (*crashFleet).planGood, command: planned},
 		{stop: "Later.StartAfter", prepare: (*crashFleet).planGood, command: planned},
-		{stop: "Store.Abandon", command: reap, prepare: func(f *crashFleet) { f.dies("after Store.TakeForRun", run...) }},
-		{stop: "Store.Abandon", command: fanout, prepare: func(f *crashFleet) { f.dies("after Store.Complete", run...) }},
-		{stop: "Store.Abandon", command: run, prepare: func(f *crashFleet) { f.dies("before Store.LaneReleased", run...) }},
+		{stop: "Store.Abandon", command: reap, prepare: func(f *crashFleet) { f.dies("after Store.Begin", run...) }},
+		{stop: "Store.Abandon", command: fanout, prepare: func(f *crashFleet) { f.dies("after Runner.Run", run...) }},
+		{stop: "Store.Abandon", command: run, prepare: func(f *crashFleet) { f.dies("before Folders.PutEnd", run...) }},
 		{stop: "Stopper.End", command: reap, later: 2 * time.Hour, prepare: func(f *crashFleet) {
 			f.holdAgent()
 			f.dies("before Store.Renew", run...)
@@ -81,8 +78,8 @@ func notStops() map[string][]string {
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
-		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.LeaveTask", "Store.SeeTasks"},
-		"see TestCrashLand":                 {"Sources.SetState", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
+		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.SeeTasks"},
+		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashForget":               {"Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
@@ -209,12 +206,12 @@ func TestCrashCheckFails(t *testing.T) {
 		"entitled to more":        `insert into events select max(seq) + 1, '{"kind":"fired","moves":["code"],"due":{"code":9}}' from events`,
 		"lesson counted twice":    "update lessons set with_graded = with_graded + 1",
 		"lesson not counted":      "delete from lessons where lesson = 'measure'",
-		"lessons not on record":   "delete from run_lessons where lesson = 'measure'",
+		"lessons not on record":   "update runs set lessons = json_remove(lessons, '$[0]') where lessons <> '[]'",
 		"lessons without a claim": "update runs set key = '', epoch = 0",
 		"epoch gap":               "update claims set epoch = epoch + 1 where key = 'fix'",
 		"epoch of two runs":       "update runs set epoch = 1, key = 'fix'",
 		"dead holder":             "update claims set released_at = null, ending = '' where key = 'fix'",
-		"lane not given back":     "update lane_holds set released_at = null",
+		"lane not given back":     "update runs set lane_left = null",
 		"two follow one":          "update runs set source = 'respawn'",
 		"endless chain":           "update runs set chain_depth = 2",
 		"run open":                "update runs set ended_at = null, outcome = ''",

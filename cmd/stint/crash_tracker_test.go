@@ -24,19 +24,18 @@ release = ["sh", "-c", "echo release $0 >>told", "{id}"]
 func TestCrashTracker(t *testing.T) {
 	t.Parallel()
 	for stop, sessions := range map[string]int{
-		"before Store.LeaveTask":     2, // no agent was at work yet
-		"after Store.LeaveTask":      2,
-		"before Sources.Call start":  2,
-		"after Sources.Call start":   2,
-		"after Runner.Run":           2, // its result died with it
-		"before Folders.PutEnd":      2,
-		"before Store.Complete":      1, // its result was written down
-		"after Store.Complete":       1,
-		"before Sources.Call done":   1,
-		"after Sources.Call done":    1,
-		"before Store.SeeTasks":      1,
-		"after Store.SeeTasks":       1,
-		"before Store.ReleaseHolder": 1,
+		"before Store.Begin":        2, // no agent was at work yet
+		"after Store.Begin":         2,
+		"before Sources.Call start": 2,
+		"after Sources.Call start":  2,
+		"after Runner.Run":          2, // its result died with it
+		"before Folders.PutEnd":     2,
+		"before Store.Complete":     1, // its result was written down
+		"after Store.Complete":      1,
+		"before Sources.Call done":  1,
+		"after Sources.Call done":   1,
+		"before Store.SeeTasks":     1,
+		"after Store.SeeTasks":      1,
 	} {
 		t.Run(stop, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +63,7 @@ func TestCrashTracker(t *testing.T) {
 				t.Errorf("told %q, want it closed, at most once more than needed", told)
 			}
 			starts, releases := strings.Count(told, "start item\n"), strings.Count(told, "release item\n")
-			if starts > 1 && releases == 0 && stop != "before Store.LeaveTask" {
+			if starts > 1 && releases == 0 && stop != "before Store.Begin" {
 				t.Errorf("told %q, want what was begun and not closed released", told)
 			}
 			before := told

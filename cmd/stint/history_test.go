@@ -196,11 +196,7 @@ const (
 			'', '', 'all_scores', n, 0.3, 0.1, '', '', ''
 		from fires, (select 4 as n union all select 5 union all select 6);
 	`
-	// A run that was denied went on to the next category's second lane.
-	pastLanes = `insert into lane_holds (run, category, lane, acquired_at, released_at)
-		select id, category, lane, started_at + 3, ended_at - 5 from runs where lane > 0;
-		insert into lane_holds (run, category, lane, acquired_at, released_at)
-		select id, 'c' || ((substr(category, 2) + 1) % :categories), 2, ended_at - 4, ended_at - 1 from runs where outcome = 'denied' and category <> 'rare';
+	pastLanes = `update runs set lane_at = started_at + 3, lane_left = ended_at - 5 where lane > 0;
 	`
 	pastClaims = `insert into claims (key, holder, epoch, acquired_at, expires_at, released_at, ending)
 		select key, 'run:' || max(id), max(epoch), max(started_at), max(ended_at) + 1, max(ended_at), 'done'

@@ -28,6 +28,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // haunting is an agent that looks, before it says where it is, whether any process of
@@ -473,7 +474,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r), db.BeginRun(s.Context(), r.ID, 1<<22))
 		}
 		if err == nil {
-			_, _, err = db.TakeForRun(s.Context(), store.RunTake{
+			_, _, err = storetest.TakeForRun(s.Context(), db, storetest.RunTake{
 				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
 			})
 		}

@@ -121,7 +121,7 @@ func questions() []question {
 		{
 			"did two ever hold one lane?", "audit", 1, "",
 			[]string{"total_acquisitions", "same_lock_violations"},
-			`select (select count(*) from lane_holds), count(*) from lane_holds a where exists (select 1 from lane_holds b where
+			`select (select count(*) from (select id as run, category, lane, lane_at as acquired_at, lane_left as released_at from runs where lane_at is not null)), count(*) from (select id as run, category, lane, lane_at as acquired_at, lane_left as released_at from runs where lane_at is not null) a where exists (select 1 from (select id as run, category, lane, lane_at as acquired_at, lane_left as released_at from runs where lane_at is not null) b where
 			 a.category = b.category and a.lane = b.lane and (b.acquired_at, b.run) < (a.acquired_at, a.run) and ifnull(b.released_at, 9e15) > a.acquired_at)`,
 		},
 		{

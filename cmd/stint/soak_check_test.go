@@ -53,7 +53,7 @@ union all select day, 'category:' || category, coalesce(tokens, reserved_tokens)
 select key, group_concat(epoch) from (select key, epoch from runs where epoch > 0 and key not like 'category:%' order by key, epoch)
 group by key having min(epoch) <> 1 or max(epoch) <> count(*) or count(distinct epoch) <> count(*)`},
 		crashCheck{"two sessions of a lane at once", `
-select a.run, b.run from lane_holds a join lane_holds b
+select a.run, b.run from (select id as run, category, lane, lane_at as acquired_at, lane_left as released_at from runs where lane_at is not null) a join (select id as run, category, lane, lane_at as acquired_at, lane_left as released_at from runs where lane_at is not null) b
 on a.category = b.category and a.lane = b.lane and (a.run, a.acquired_at) < (b.run, b.acquired_at) and b.acquired_at < a.released_at and a.acquired_at < b.released_at`},
 	)
 }

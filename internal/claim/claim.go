@@ -12,8 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"strings"
 
 	"stint/internal/fleet"
 	"stint/internal/store"
@@ -48,25 +46,6 @@ func (d Desk) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet
 	return grant, c, err
 }
 
-// TakeForRun takes a claim for a run with the first of the agents that can work. It returns the
-// agent's name; when none can, the error is a [fleet.RefusedError] of all of them.
-func (d Desk) TakeForRun(ctx context.Context, t store.RunTake, agents []fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
-	var refusals []fleet.RefusedError
-	for _, terms := range agents {
-		t.Terms = terms
-		grant, c, err := d.Store.TakeForRun(ctx, t)
-		if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
-			grant, c, err = d.Store.TakeForRun(ctx, t)
-		}
-		refused, ok := errors.AsType[fleet.RefusedError](err)
-		if !ok || refused.Outcome == fleet.RunDenied { // of the task, not of the agent
-			return grant, c, t.Agent, err
-		}
-		refusals = append(refusals, refused)
-	}
-	return "", fleet.Claim{}, "", allRefused(refusals)
-}
-
 // mayBeFree asks whether the session lives that holds the claim in the way, and notes the answer
 // for a second try. The answer counts for that claim at that epoch alone, so that it cannot be
 // used on a claim granted meanwhile. It reports false when a second try is in vain.
@@ -78,23 +57,12 @@ func (d Desk) mayBeFree(ctx context.Context, c fleet.Claim, known *store.Known) 
 	return known.Session != fleet.Lives
 }
 
-// allRefused is why no agent of a category could do a session. One that only has no slot
-// free can do it soon, so that the session ends busy; a usage limit or a budget of one
-// makes it end quota, and else it is unavailable.
-func allRefused(list []fleet.RefusedError) fleet.RefusedError {
-	all := fleet.RefusedError{Outcome: fleet.Unavailable}
-	var reasons []string
-	for _, r := range list {
-		reasons = append(reasons, r.Reason)
-		if all.Scope == "" {
-			all.Scope = r.Scope
-		}
-		if r.Outcome == fleet.Busy || r.Outcome == fleet.Quota && all.Outcome != fleet.Busy {
-			all.Outcome = r.Outcome
-		}
+// Known asks about the session that holds a claim, for one who is about to ask for it; nothing where none does.
+func (d Desk) Known(ctx context.Context, c fleet.Claim) []store.Known {
+	if _, session := c.Holder.Run(); !session || !c.ReleasedAt.IsZero() {
+		return nil
 	}
-	all.Reason = strings.Join(slices.Compact(reasons), "; ")
-	return all
+	return []store.Known{{Key: c.Key, Holder: c.Holder, Epoch: c.Epoch, Session: d.Holder(ctx, c)}}
 }
 
 // InUseError says that the claim is held by a session which lives, or may live.

@@ -162,58 +162,6 @@ func (s *slowStore) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant,
 	return s.Store.Take(ctx, t)
 }
 
-// TestTakeForRun has a run take the claim of a session that is gone, with the first of the
-// agents that can work. The session is asked about once, whichever agent it is.
-func TestTakeForRun(t *testing.T) {
-	t.Parallel()
-	busy := func(agent string) fleet.Terms { return fleet.Terms{Agent: agent, Slots: 1} }
-	free := fleet.Terms{Agent: "fake", Slots: 2}
-	tests := []struct {
-		name   string
-		agents []fleet.Terms
-		lives  fleet.Liveness
-		grant  fleet.Grant
-		agent  string
-		reason string // of a refusal
-	}{
-		{"the first agent", []fleet.Terms{free, busy("other")}, fleet.Gone, fleet.Granted, "fake", ""},
-		{"the second agent", []fleet.Terms{busy("fake"), busy("other")}, fleet.Gone, fleet.Granted, "other", ""},
-		{"no agent", []fleet.Terms{busy("fake"), busy("fake")}, fleet.Gone, "", "", "agent fake: all of its 1 slots are in use"},
-		{"the session lives", []fleet.Terms{busy("fake"), busy("other")}, fleet.Lives, fleet.Denied, "fake", ""},
-		{"nobody can tell", []fleet.Terms{busy("fake"), busy("other")}, fleet.Unknown, fleet.Denied, "fake", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			d := newDesk(t)
-			d.lives = tt.lives
-			const next = fleet.RunID("01kt1gw6g0000002")
-			must.Do(t, d.db.AddRun(t.Context(), fleet.Run{ID: next, Category: "code", Agent: "fake", CreatedAt: d.now}))
-			take := func(run fleet.RunID, agents ...fleet.Terms) (fleet.Grant, fleet.Claim, string, error) {
-				return d.TakeForRun(t.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: "fix", Holder: run.Holder(), TTL: ttl}, Run: run}, agents)
-			}
-			if grant, _, _, err := take(session, free); grant != fleet.Granted {
-				t.Fatalf("first take: %s, %v", grant, err)
-			}
-			grant, c, agent, err := take(next, tt.agents...)
-			reason := ""
-			if err != nil {
-				refused := fleet.RefusedError{}
-				if !errors.As(err, &refused) || refused.Outcome != fleet.Busy {
-					t.Errorf("got %v, want a refusal that ends busy", err)
-				}
-				reason = refused.Reason
-			}
-			if grant != tt.grant || agent != tt.agent || reason != tt.reason || d.asked != 1 {
-				t.Errorf("got %s with %q, %q, asked %d times; want %s with %q, %q, once", grant, agent, reason, d.asked, tt.grant, tt.agent, tt.reason)
-			}
-			if want := fleet.Epoch(2); grant == fleet.Granted && c.Epoch != want {
-				t.Errorf("epoch %d, want %d", c.Epoch, want)
-			}
-		})
-	}
-}
-
 // TestRelease crosses who gives a session's claim back with what is known of that session.
 func TestRelease(t *testing.T) {
 	t.Parallel()

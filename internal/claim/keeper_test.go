@@ -16,6 +16,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 const ttl = time.Hour
@@ -157,7 +158,7 @@ func TestWishEndsTheWork(t *testing.T) {
 		defer closeStore(t, db)
 		const run fleet.RunID = "0123456789abcdef"
 		err := db.AddRun(t.Context(), fleet.Run{ID: run, Category: "code"})
-		_, c, taken := db.TakeForRun(t.Context(), store.RunTake{
+		_, c, taken := storetest.TakeForRun(t.Context(), db, storetest.RunTake{
 			TakeRequest: store.TakeRequest{Key: "dig", Holder: run.Holder(), Renews: true, TTL: ttl}, Run: run, Task: "dig",
 		})
 		if err = errors.Join(err, taken); err != nil {

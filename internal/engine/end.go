@@ -10,23 +10,22 @@ import (
 	"stint/internal/fleet"
 )
 
-// end records how the run ended and what it leaves of its task, reports that to the task's
-// source, and gives every claim of the run back.
+// end records how the run ended and what it leaves of its task, which gives back whatever the run
+// holds, and reports to the task's source.
 //
 // If we die before the end is written down, the run is open and nothing is graded: the next
-// reaping closes it and gives its claims back. If we die after that, before the record, the
-// next reaping records what is written down. If we die after it, outcome, grade and the
-// task's state stand, and the next reaping reports to the source and gives the claims back.
-// Nothing is graded twice.
+// reaping closes it. If we die after that, before the record, the next reaping records what is
+// written down. If we die after it, all is done but the report to the source, which the next
+// reaping makes. Nothing is graded twice.
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
+	w.over = true
 	w.trials() // they use the run's folder, that is trimmed
 	v.Reason = w.masked(v.Reason)
 	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	w.run.Left = w.leaves(ctx)
 	if err := w.record(ctx); err != nil {
-		w.unrecorded = true
 		return err
 	}
 	if w.run.Key != "" {
@@ -35,19 +34,13 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 		w.settleTask(ctx)
 		ctx, cancel = closing(ctx) // that may have taken its time
 		defer cancel()
-		if err := w.Store.ReleaseHolder(ctx, w.run.ID.Holder(), endingOf(w.run)); err != nil {
-			return err
-		}
 	}
-	w.leavePlace(ctx)
 	if !w.Config.Categories[w.run.Category].OwnClone && len(w.run.Commits) > 0 {
 		w.pushTarget(ctx)
 	}
 	ctx, cancel = closing(ctx) // that may have taken its time
 	defer cancel()
 	w.notifyEnd(ctx)
-	// If we die before it, the lane is still this run's on record: the next reaping trims.
-	w.trim(ctx, w.run.ID)
 	v = w.run.Verdict
 	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
 	if v.Outcome.Succeeded() {
@@ -56,11 +49,12 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
 }
 
-// leavePlace gives up the folder the run worked in, and its place in review if it left nothing
-// there.
+// leavePlace gives up the folder the run worked in, and finds out whether it left anything there to review.
 //
-// If we die before it, or between the two, the next fire tidies up and gives the place back.
+// If we die in here, the next fire tidies up, and gives back the place in review.
 func (w *worker) leavePlace(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime/2)
+	defer cancel()
 	kept, err := "", error(nil)
 	if w.leaveFolder != nil {
 		kept, err = w.leaveFolder(ctx)
@@ -70,20 +64,20 @@ func (w *worker) leavePlace(ctx context.Context) {
 		w.Log.WarnContext(ctx, "clone not closed", w.attrs(slog.Any("err", err))...)
 	case kept != "":
 		w.Log.InfoContext(ctx, "work kept", w.attrs(slog.String("reason", kept))...)
-	case w.run.Key != "" && w.Config.Room(w.run.Category).Takes:
-		if err := w.Store.SeePlaces(ctx, w.Now(), []fleet.PlaceSight{{Run: w.run.ID, State: fleet.PlaceEmpty}}); err != nil {
-			w.Log.WarnContext(ctx, "place in review not given back", w.attrs(slog.Any("err", err))...)
-		}
+	default:
+		w.run.NoWork = w.run.Key != "" && w.Config.Room(w.run.Category).Takes
 	}
+	w.trim(ctx, w.run.ID)
 }
 
-// record stores the end. A run whose claim was lost meanwhile ends as lost, and its agent's
-// work is not graded: the task is another's by now.
+// record stores the end, once the run's folder is left. A run whose claim was lost meanwhile ends as lost,
+// and its agent's work is not graded: the task is another's by now.
 //
 // While the store is away, the lane is kept as long as the lease lasts. If the store is away for
 // longer, or if we die, a later fire records what is written down: the run ended within its lease.
 func (w *worker) record(ctx context.Context) error {
 	if w.run.Key == "" {
+		w.trim(ctx, w.run.ID)
 		return w.Store.EndRun(ctx, w.run)
 	}
 	w.run.EndedAt = w.kept.Now()
@@ -91,18 +85,15 @@ func (w *worker) record(ctx context.Context) error {
 		w.run.Branch = ""
 	}
 	if w.run.Verdict.Outcome == fleet.Lost {
+		w.leavePlace(ctx)
 		return w.Store.EndRun(ctx, w.run)
 	}
 	lease, cancel := w.leased(ctx)
 	defer cancel()
-	down := false
+	down := w.writeDown(ctx)
+	w.leavePlace(ctx)
 	err := w.insist(lease, func() error {
-		if !down { // a full disk has room for it sooner than for the store
-			err := w.Folders.PutEnd(w.run)
-			if down = err == nil; err != nil {
-				w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
-			}
-		}
+		down = down || w.writeDown(ctx) // a full disk has room for it sooner than for the store
 		return w.Store.Complete(lease, w.run)
 	})
 	if !errors.Is(err, fleet.ErrLost) {
@@ -115,6 +106,15 @@ func (w *worker) record(ctx context.Context) error {
 	}
 	w.run = lost(w.run)
 	return w.Store.EndRun(ctx, w.run)
+}
+
+// writeDown writes down how the run ended, and reports whether that worked.
+func (w *worker) writeDown(ctx context.Context) bool {
+	err := w.Folders.PutEnd(w.run)
+	if err != nil {
+		w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
+	}
+	return err == nil
 }
 
 // lost is a session whose claim was not its own any more when it ended: it leaves nothing of its task.
@@ -171,12 +171,4 @@ func (w *worker) insist(ctx context.Context, write func() error) error {
 			return last
 		}
 	}
-}
-
-// endingOf says how a run's claims are given back.
-func endingOf(r fleet.Run) fleet.Ending {
-	if r.Left.State.Settled() {
-		return fleet.EndingDone
-	}
-	return fleet.EndingReleased
 }

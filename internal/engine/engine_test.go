@@ -411,13 +411,15 @@ type snatch struct {
 	tasks []fleet.TaskID
 }
 
-func (s snatch) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	if slices.Contains(s.tasks, r.Task) {
-		if _, _, err := s.Take(ctx, store.TakeRequest{Key: r.Task.Key(), Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
-			return "", fleet.Claim{}, err
+func (s snatch) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
+	for _, o := range b.Offers {
+		if slices.Contains(s.tasks, o.Task) {
+			if _, _, err := s.Take(ctx, store.TakeRequest{Key: o.Key, Holder: "quicker", Renews: true, TTL: time.Hour}); err != nil {
+				return store.Begun{}, err
+			}
 		}
 	}
-	return s.Store.TakeForRun(ctx, r)
+	return s.Store.Begin(ctx, b)
 }
 
 func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
@@ -432,7 +434,7 @@ func TestDeniedWorkerGoesOnToAnotherCategory(t *testing.T) {
 	}{
 		{"to the next of the fire", "[category.code]\n[category.docs]\n", []fleet.TaskID{"fix"}, "", "docs"},
 		{"not to other limits", "[category.code]\n[category.docs]\n" + limited, []fleet.TaskID{"fix"}, fleet.RunDenied, "code"},
-		{"denied everywhere", "[category.code]\n[category.docs]\n", []fleet.TaskID{"fix", "write"}, fleet.RunDenied, "docs"},
+		{"denied everywhere", "[category.code]\n[category.docs]\n", []fleet.TaskID{"fix", "write"}, fleet.RunDenied, "code"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

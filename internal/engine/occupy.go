@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,77 +16,91 @@ import (
 	"stint/internal/store"
 )
 
-// lane takes a lane of the category, or says why there is none: its lock on this machine, and
-// then its claim. The lock ends with the supervisor that had it; its agent, or what that started,
-// may live on, and its run keeps the claim.
+// lane takes the lock of a lane on this machine, and has the session begin there. It ends with the supervisor that
+// has it; its agent, or what that started, may live on, and its run keeps the claim. Without a session it says why,
+// and whether another lane may have one; then the run has nothing, on record or else.
 //
-// If we die between the two, the kernel frees the lock. If we die after the claim, the next who
-// takes the lock closes our run.
-func (w *worker) lane(ctx context.Context, name fleet.Category, c config.Category) (lane fleet.Lane, busy string, err error) {
-	tried := false
-	for n := 1; n <= c.Lanes; n++ {
-		lane, err := w.Lanes.Take(name, n, w.run.ID)
-		if errors.Is(err, fleet.ErrBusy) {
-			continue
+// If we die before the write, the kernel frees the lock. If we die after it, the run is found dead and closed, by the
+// next reaping or the next who takes the lock.
+func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work) (v fleet.Verdict, busy, ended bool, err error) {
+	name := work.category
+	lane, err := w.Lanes.Take(name, n, w.run.ID)
+	if errors.Is(err, fleet.ErrBusy) {
+		return v, true, false, nil
+	} else if err != nil {
+		return v, false, false, err
+	}
+	// The end of a session is on record, or written down, before its lock is free: recorded holds overlap only where real
+	// ones do.
+	defer func() { err = errors.Join(err, lane.Release()) }()
+	var begun store.Begun
+	for range 2 {
+		if err = w.look(ctx, c, work); err != nil {
+			return v, false, false, err
 		}
-		if err != nil {
-			return fleet.Lane{}, "", err
-		}
-		if !tried { // beside the claim, which waits for the disk; a run that gets no lock pays for none
-			w.trials, tried = w.startTrials(ctx, name), true
-		}
-		before, err := w.claimLane(ctx, store.LaneTake{Run: w.run.ID, Category: name, Lane: n, TTL: c.TTL})
-		if err == nil && before == "" {
-			return lane, "", nil
-		}
-		if refused, ok := errors.AsType[fleet.RefusedError](err); ok { // the next lane may be that of a run that crashed
-			if err := lane.Release(); err != nil {
-				return fleet.Lane{}, "", err
+		if work.none.Outcome != "" {
+			if slices.ContainsFunc(work.held, func(c fleet.Claim) bool { return c.Key == fleet.LaneKey(name, n) }) {
+				return v, true, false, nil
 			}
-			busy = refused.Reason
-			continue
+			return work.none, false, false, nil
 		}
-		if err != nil { // it may be on record all the same
-			return fleet.Lane{}, "", errors.Join(err, w.leave(ctx, lane))
+		w.takenAt = w.Elapsed()
+		begun, err = w.Store.Begin(ctx, store.Begin{
+			Run: w.run.ID, Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
+			Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
+		})
+		if err != nil || begun.Lane.Key == "" {
+			break
 		}
-		if err := lane.Release(); err != nil {
-			return fleet.Lane{}, "", err
+		if busy, err := w.inhabited(ctx, begun.Lane); busy != "" || err != nil {
+			return fleet.Verdict{Reason: busy}, busy != "", false, err
 		}
-		busy = fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", before, name, n)
+		work.looked, work.offers, work.known = false, nil, nil // that run may have left its task in another state
 	}
-	if busy == "" {
-		busy, err = w.occupants(ctx, name, c.Lanes)
+	refused, is := errors.AsType[fleet.RefusedError](err)
+	switch {
+	case is:
+		begun.Refused = refused
+	case err != nil: // it may be on record all the same
+		return v, false, false, err
+	case begun.Lane.Key != "":
+		return fleet.Verdict{}, true, false, nil
 	}
-	return fleet.Lane{}, busy, err
+	for _, d := range begun.Denied {
+		v = fleet.Verdict{Outcome: fleet.RunDenied, Reason: d.Reason}
+		w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", d.Reason))...)
+	}
+	w.shun = append(w.shun, work.denied(begun)...)
+	switch {
+	case begun.Refused.Reason != "":
+		if begun.Refused.Scope != "" {
+			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: begun.Refused.Scope, Category: name, Run: w.run.ID, Reason: begun.Refused.Reason, At: w.Now()})
+		}
+		return fleet.Verdict{Outcome: begun.Refused.Outcome, Reason: begun.Refused.Reason}, false, false, nil
+	case begun.Claim.Key == "":
+		return v, false, false, nil
+	}
+	o := work.offers[begun.Offer]
+	w.run.Category, w.run.Lane = name, n
+	w.run = claimFor(w.run, o.task)
+	w.run.Agent, w.run.Epoch, w.run.Branch = begun.Agent, begun.Claim.Epoch, o.Branch
+	w.task, w.taken, w.asks = o.task, begun.Claim, o.asks
+	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(w.run.Epoch)))...)
+	return v, false, true, w.sessionIn(ctx, c, o)
 }
 
-// claimLane takes the claim of a lane whose lock we have, or returns the run that has it and whose
-// session lives on. A run whose session is gone is closed on the way: its hold is ended before
-// ours begins.
-func (w *worker) claimLane(ctx context.Context, take store.LaneTake) (inhabitant fleet.RunID, err error) {
-	grant, c, err := w.Store.LaneTaken(ctx, take)
-	if err != nil {
-		return "", err
-	}
-	if grant != fleet.Denied {
-		w.laneEpoch = c.Epoch
-		return "", nil
-	}
+// inhabited names the run that has a lane whose lock we have, if its session lives on. A run whose session is gone
+// is closed: its hold is ended before ours begins.
+func (w *worker) inhabited(ctx context.Context, c fleet.Claim) (busy string, err error) {
 	id, _ := c.Holder.Run() // nobody else can name the key of a lane
 	r, err := w.Store.Run(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	if w.Liveness(ctx, r) != fleet.Gone {
-		return id, nil
+		return fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", id, r.Category, r.Lane), nil
 	}
-	if _, err := w.close(ctx, r, reasonFoundDead); err != nil {
-		return "", err
-	}
-	if grant, c, err = w.Store.LaneTaken(ctx, take); grant == fleet.Denied {
-		return id, nil
-	}
-	w.laneEpoch = c.Epoch
+	_, err = w.close(ctx, r, reasonFoundDead)
 	return "", err
 }
 
@@ -107,38 +123,15 @@ func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) 
 	return busy, nil
 }
 
-// leave gives the lane back: first on record, then for real.
-//
-// If we die in between, the kernel frees the lock, and the record ends the hold
-// no later than it really ended. So it is with a run whose end is not on record: the next taker
-// of the lane records that first.
-func (w *worker) leave(ctx context.Context, lane fleet.Lane) error {
-	if w.unrecorded {
-		return lane.Release()
-	}
-	ctx, cancel := closing(ctx)
-	defer cancel()
-	return errors.Join(w.Store.LaneReleased(ctx, w.run.ID), lane.Release())
-}
-
-// withLane renews the claim of a session's lane with the session's own, and sends the last of its log along.
-//
-// If we die between the two, the lane's claim lasts longer than the task's; the next fire, which closes
-// the run, ends both.
-type withLane struct {
+// withTail sends the last of a session's log along with each renewal.
+type withTail struct {
 	claim.Renewer
-	lane store.Hold
 	tail func() string
 	sent *string // of the tail, last
 }
 
 // Renew implements [claim.Renewer].
-func (r withLane) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
-	if r.lane.Key != h.Key {
-		if _, err := r.Renewer.Renew(ctx, r.lane, ttl); err != nil {
-			return store.Kept{}, err
-		}
-	}
+func (r withTail) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
 	tail := r.tail()
 	if tail != *r.sent {
 		h.Tail = tail

@@ -46,11 +46,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 		reaped []Reaped
 		errs   []error
 	)
-	runs, err := e.leftovers(ctx, snapshot)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range runs {
+	for _, r := range snapshot.Open {
 		reason, err := e.over(ctx, r, snapshot.Standing, dryRun)
 		if err != nil {
 			errs = append(errs, err)
@@ -111,8 +107,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 // it did. When the claim is another's by now, or had expired before the run ended, it is recorded as
 // lost; an end under another claim is not the run's, which is closed as any other.
 //
-// If we die before the record, the next reaping delivers it. If we die after it, the run has
-// ended on record, and the next reaping gives back what it holds.
+// If we die before the record, the next reaping delivers it. If we die after it, nothing is left to do.
 func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	if !r.EndedAt.IsZero() || r.Key == "" {
 		return false, nil
@@ -133,7 +128,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	switch {
 	case err == nil:
 		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(r.Verdict.Outcome)))
-		return true, e.Store.ReleaseHolder(ctx, r.ID.Holder(), endingOf(r))
+		return true, nil
 	case errors.Is(err, fleet.ErrNotFound):
 		return false, nil
 	case errors.Is(err, fleet.ErrLost):
@@ -149,68 +144,22 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 // If we die before the write, the run is open and its reserve stands: the next reaping reads
 // its files again.
 func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (why string, err error) {
-	var used fleet.Usage
 	delivered, err := e.deliver(ctx, r)
 	if err != nil {
 		return "", err
 	}
-	if delivered { // the rest gives its lane back
-		reason, r.EndedAt = ReasonDelivered, e.Now()
+	if delivered {
+		return ReasonDelivered, nil
 	}
+	var used fleet.Usage
 	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
 		used = e.used(ctx, r, used)
 	}
 	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
-	if err != nil || !left && !delivered {
+	if err != nil || !left {
 		return "", err
 	}
 	return reason, nil
-}
-
-// leftovers are the runs that may have left something behind: open ones, and ended ones
-// that still hold a claim or, on record, a lane, because they died right after their end
-// was recorded.
-func (e *Engine) leftovers(ctx context.Context, s store.Snapshot) ([]fleet.Run, error) {
-	runs := s.Open
-	seen := map[fleet.RunID]bool{}
-	for _, r := range runs {
-		seen[r.ID] = true
-	}
-	holders, err := e.holders(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	for _, id := range holders {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		r, err := e.Store.Run(ctx, id)
-		if err != nil {
-			if !errors.Is(err, fleet.ErrNotFound) {
-				e.Log.WarnContext(ctx, "claim of a run that cannot be read", slog.String("run_id", string(id)), slog.Any("err", err))
-			}
-			continue
-		}
-		runs = append(runs, r)
-	}
-	return runs, nil
-}
-
-// holders are the runs that hold a claim or, on record, a lane.
-func (e *Engine) holders(ctx context.Context, s store.Snapshot) (ids []fleet.RunID, err error) {
-	for _, c := range s.Claims {
-		if id, session := c.Holder.Run(); session {
-			ids = append(ids, id)
-		}
-	}
-	holds, err := e.Store.LaneHolds(ctx, s.At)
-	for _, h := range holds {
-		if h.ReleasedAt.IsZero() {
-			ids = append(ids, h.Run)
-		}
-	}
-	return ids, err
 }
 
 // over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after

@@ -24,6 +24,7 @@ import (
 	"stint/internal/report"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // patience is how long a session without a time-out of its own may take: the
@@ -43,10 +44,10 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	grant := fleet.Granted
 	err := errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
 	if err == nil {
-		_, _, err = b.db.LaneTaken(b.Context(), store.LaneTake{Run: r.ID, Category: c, Lane: 1, TTL: time.Hour})
+		_, _, err = storetest.TakeLane(b.Context(), b.db, store.Begin{Run: r.ID, Category: c, Lane: 1, TTL: time.Hour})
 	}
 	if err == nil {
-		grant, _, err = b.db.TakeForRun(b.Context(), store.RunTake{
+		grant, _, err = storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
 			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
 		})
 	}
@@ -383,30 +384,6 @@ func TestWorkerThatNeverBegan(t *testing.T) {
 	}
 }
 
-// TestSessionThatEndedButHoldsOn is one that died between its recorded end and giving
-// its claim back: reaping gives it back, and its end and grade stand.
-func TestSessionThatEndedButHoldsOn(t *testing.T) {
-	t.Parallel()
-	b := newBench(t, halfHour)
-	r, lock := b.dead("code", "fix")
-	r = b.stored(r.ID)
-	grade := 0.75
-	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade}
-	must.Do(t, b.db.Complete(t.Context(), r))
-	if reaped := b.reap(); reaped != nil {
-		t.Errorf("closed although its supervisor lives: %+v", reaped)
-	}
-	b.closeAll(lock)
-	if reaped := b.reap(); len(reaped) != 1 {
-		t.Errorf("closed %+v, want one", reaped)
-	}
-	got := b.stored(r.ID).Verdict
-	if keys := b.held(); keys != nil || got.Outcome != fleet.Productive || *got.Grade != grade {
-		t.Errorf("held %v, verdict %+v; want none, productive", keys, got)
-	}
-	b.wantsGrades("code", 1, grade)
-}
-
 // TestSessionThatCannotBeAsked keeps its claim until that expires, and no longer.
 func TestSessionThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
@@ -480,14 +457,16 @@ type rival struct {
 	taken  []fleet.Key
 }
 
-func (s *rival) TakeForRun(ctx context.Context, r store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	if len(s.taken) < s.quick && !slices.Contains(s.taken, r.Key) {
-		s.taken = append(s.taken, r.Key)
-		if _, _, err := s.Take(ctx, store.TakeRequest{Key: r.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
-			return "", fleet.Claim{}, err
+func (s *rival) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
+	for _, o := range b.Offers {
+		if len(s.taken) < s.quick && !slices.Contains(s.taken, o.Key) {
+			s.taken = append(s.taken, o.Key)
+			if _, _, err := s.Take(ctx, store.TakeRequest{Key: o.Key, Holder: s.holder, TTL: time.Hour}); err != nil {
+				return store.Begun{}, err
+			}
 		}
 	}
-	return s.Store.TakeForRun(ctx, r)
+	return s.Store.Begin(ctx, b)
 }
 
 // sixCategories: one has another agent, one other limits.

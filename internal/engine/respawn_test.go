@@ -19,6 +19,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // timers notes what is to be started later, or refuses to.
@@ -195,11 +196,11 @@ func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end flee
 	key := fleet.Key("task of " + id)
 	err := b.db.AddRun(b.Context(), r)
 	if err == nil {
-		_, _, err = b.db.TakeForRun(b.Context(), store.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
+		_, _, err = storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
 	}
 	must.Do(b, err)
 	end.ID, end.Category, end.Agent, end.Key, end.Epoch = id, c, agent, key, 1
-	must.Do(b, errors.Join(b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)))
+	must.Do(b, b.db.Complete(b.Context(), end))
 }
 
 // meetWall has an agent meet a usage limit for three hours.

@@ -20,6 +20,7 @@ import (
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 )
 
 // failedSource is a source of tasks that cannot be read.
@@ -63,10 +64,10 @@ func (b *bench) other(id fleet.RunID, c fleet.Category) {
 // noop has a session of code at a task bring nothing.
 func (b *bench) noop(id fleet.RunID, task fleet.TaskID) {
 	must.Do(b, b.db.AddRun(b.Context(), fleet.Run{ID: id, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}))
-	take := store.RunTake{TakeRequest: store.TakeRequest{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: task}
-	_, _, err := b.db.TakeForRun(b.Context(), take)
+	take := storetest.RunTake{TakeRequest: store.TakeRequest{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: task}
+	_, _, err := storetest.TakeForRun(b.Context(), b.db, take)
 	end := fleet.Run{ID: id, Category: "code", Agent: "fake", Task: task, Key: task.Key(), Epoch: 1, Verdict: fleet.Verdict{Outcome: fleet.Noop}}
-	must.Do(b, errors.Join(err, b.db.Complete(b.Context(), end), b.db.ReleaseHolder(b.Context(), id.Holder(), fleet.EndingReleased)))
+	must.Do(b, errors.Join(err, b.db.Complete(b.Context(), end)))
 }
 
 func obstacles() []obstacle {

@@ -21,22 +21,11 @@ import (
 // A tracker is told. The store remembers first what it is owed: if we die before the call, or before the note that it was
 // made, the next fire or reaping makes it, perhaps for the second time.
 
-// startTask reports to the task's tracker that a session begins.
-//
-// The store records first that the tracker is owed the end: if we die from here on, the next
-// reaping releases the item.
+// startTask reports to the task's tracker that a session begins. The write that began it has on record that the
+// tracker is owed the end: if we die from here on, the next reaping releases the item.
 func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	if task == nil || len(w.calls(task.Source)[fleet.CallStart]) == 0 {
 		return
-	}
-	m := fleet.TaskMemory{Task: task.ID, Run: w.run.ID, TaskLeft: fleet.TaskLeft{
-		State: task.State, Source: task.Source, Item: task.Item, Owed: w.owedTo(*task, task.State),
-	}}
-	if m.Owed != "" {
-		if err := w.Store.LeaveTask(ctx, w.hold(), m); err != nil {
-			w.Log.ErrorContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
-			return
-		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, tellingTime)
 	defer cancel()

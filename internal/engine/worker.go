@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,12 +40,11 @@ type worker struct {
 	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
 	on          string                                         // the branch of the workspace as the session begins there
 	landed      string                                         // the target, if it has the work at the session's end; empty: it waits for review
-	laneEpoch   fleet.Epoch                                    // of the lane's claim
 	taken       fleet.Claim
 	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
 	kept        *claim.Kept                                                 // nil: there was no claim
 	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
-	unrecorded  bool                                                        // its end; it may be written down
+	over        bool                                                        // its end is on record, or written down
 }
 
 // work tries the categories that the run may work, the one it was started for
@@ -139,86 +139,156 @@ func (w *worker) suits(c fleet.Category) bool {
 		other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
 }
 
-// try works one category: a lane, and in it one task after the other until a claim is
-// granted. A denied claim was granted to a session in another lane, as a rule, and each has
-// one: so many tasks are tried as there are lanes. It reports ended when the run's end is
-// recorded, with that end as the error. Otherwise the verdict says why there was no session,
-// and nothing is held any more.
-func (w *worker) try(ctx context.Context, c fleet.Category) (v fleet.Verdict, ended bool, err error) {
-	category := w.Config.Categories[c]
-	defer func() { w.trials() }() // they use the run's folder, and are not to outlive its end
-	lane, busy, err := w.lane(ctx, c, category)
-	if err != nil || busy != "" {
-		return fleet.Verdict{Outcome: fleet.Busy, Reason: busy}, false, err
-	}
-	defer func() { err = errors.Join(err, w.leave(ctx, lane)) }()
-	w.run.Category, w.run.Lane = c, lane.Number
-	for range category.Lanes {
-		next, ended, err := w.tryTask(ctx, c, category)
-		switch {
-		case !ended && err == nil && next.Outcome == fleet.Idle && v.Outcome == fleet.RunDenied:
-			return v, false, nil // it was the last task that was free
-		case ended || err != nil || next.Outcome != fleet.RunDenied:
-			return next, ended, err
+// try works one category, in the first lane that it gets. It reports ended when the run's end is recorded, with that
+// end as the error. Otherwise the verdict says why there was no session, and nothing is held any more.
+func (w *worker) try(ctx context.Context, name fleet.Category) (v fleet.Verdict, ended bool, err error) {
+	c := w.Config.Categories[name]
+	defer func() {
+		w.trials() // they use the run's folder, and are not to outlive its end
+		if !ended {
+			w.run.Category = w.own
 		}
-		w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", next.Reason))...)
-		if v = next; w.only != "" {
-			break
+	}()
+	w.run.Category = name
+	work, reason := &work{category: name}, ""
+	for n := 1; n <= c.Lanes; n++ {
+		v, busy, ended, err := w.lane(ctx, c, n, work)
+		if !busy || err != nil {
+			return v, ended, err
 		}
+		reason = cmp.Or(v.Reason, reason)
 	}
-	return v, false, nil
+	if reason == "" {
+		reason, err = w.occupants(ctx, name, c.Lanes)
+	}
+	return fleet.Verdict{Outcome: fleet.Busy, Reason: reason}, false, err
 }
 
-// tryTask works the category's best task in the lane that the run has: look, pick, claim, session.
-// It returns what [worker.try] does.
-func (w *worker) tryTask(ctx context.Context, c fleet.Category, category config.Category) (v fleet.Verdict, ended bool, err error) {
+// work is what a worker found for a session of a category.
+type work struct {
+	category fleet.Category
+	looked   bool
+	none     fleet.Verdict // why there is none; without an outcome: there is
+	held     []fleet.Claim // by others
+	offers   []offer
+	agents   []fleet.Terms
+	known    []store.Known
+}
+
+// offer is work for the session, and what it is to be told.
+type offer struct {
+	store.Offer
+	task    *fleet.Task    // nil: none
+	asks    fleet.Feedback // that it is to answer, on the branch of the run that this is about; of no run: nothing
+	lessons []fleet.Lesson
+}
+
+// denied are the families of the tasks whose claims were another's: their siblings are likely to be under work.
+func (k *work) denied(begun store.Begun) (families []string) {
+	for _, o := range k.offers {
+		if o.task != nil && o.task.Family != "" && slices.ContainsFunc(begun.Denied, func(d store.Denial) bool { return d.Claim.Key == o.Key }) {
+			families = append(families, o.task.Family)
+		}
+	}
+	return families
+}
+
+// look finds work for the session, once. A claim that is denied was granted to a session in
+// another lane, as a rule, and each has one: so many tasks are tried as there are lanes.
+func (w *worker) look(ctx context.Context, c config.Category, k *work) (err error) {
+	if k.looked {
+		return nil
+	}
+	if k.looked = true; k.agents == nil { // beside the look; a run that gets no lock pays for none
+		w.trials = w.startTrials(ctx, k.category)
+	}
 	seen, err := w.Look(ctx)
 	if err != nil {
-		return v, false, err
+		return err
 	}
 	w.see(ctx, seen)
-	w.noteOverlaps(ctx, seen, c)
+	w.noteOverlaps(ctx, seen, k.category)
 	q := w.queue(seen)
-	q.Tasks = slices.DeleteFunc(q.Tasks, func(t fleet.Task) bool { return t.Family != "" && slices.Contains(w.shun, t.Family) })
-	task, idle := q.Pick(c, w.only) // without any certainty that the claim will agree
-	if task == nil && (!category.SelfDirected || w.only != "") {
-		// Where nobody knows whether there is work, the category is not to back off.
-		if unlisted := w.Unlisted(seen.Failed, c); unlisted != "" && w.only == "" {
-			return failed(errors.New(unlisted)), false, nil
-		}
-		return fleet.Verdict{Outcome: fleet.Idle, Reason: idle}, false, nil
-	}
-	if o := w.Unfit(c, true); o.Kind != "" {
-		return failed(errors.New(o.Reason)), false, nil
-	}
-	w.asks, w.run.Branch = fleet.Feedback{}, ""
-	if task != nil && category.OwnClone { // the session goes on with the work that it is to answer for, if there is any
-		if w.asks, w.run.Branch, err = w.toAnswer(ctx, task.ID); err != nil {
-			return v, false, err
+	k.held = seen.Held
+	tried := func(is func(fleet.Task) bool) { // as if they were another's
+		for _, t := range q.Tasks {
+			if is(t) {
+				q.Held = append(q.Held, fleet.Claim{Key: t.ID.Key()})
+			}
 		}
 	}
-	uses, given := w.matching(seen.Lessons, w.run, task)
-	agents, err := w.proven(ctx)
-	if err != nil {
-		return v, false, err
-	}
-	denial, err := w.claim(ctx, category, task, seen, uses, agents)
-	if refused, ok := errors.AsType[fleet.RefusedError](err); ok {
-		if refused.Scope != "" {
-			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: refused.Scope, Category: c, Run: w.run.ID, Reason: refused.Reason, At: w.Now()})
+	tried(func(t fleet.Task) bool { return t.Family != "" && slices.Contains(w.shun, t.Family) })
+	for range c.Lanes {
+		task, idle := q.Pick(k.category, w.only) // without any certainty that the claim will agree
+		alone := task == nil && c.SelfDirected && w.only == ""
+		if task == nil && !alone && len(k.offers) == 0 {
+			// Where nobody knows whether there is work, the category is not to back off.
+			if unlisted := w.Unlisted(seen.Failed, k.category); unlisted != "" && w.only == "" {
+				k.none = failed(errors.New(unlisted))
+				return nil
+			}
+			k.none = fleet.Verdict{Outcome: fleet.Idle, Reason: idle}
+			return nil
 		}
-		return fleet.Verdict{Outcome: refused.Outcome, Reason: refused.Reason}, false, nil
+		if task != nil || alone {
+			o, err := w.offer(ctx, c, task, seen)
+			if err != nil {
+				return err
+			}
+			k.offers = append(k.offers, o)
+		}
+		if task == nil || w.only != "" {
+			break
+		}
+		tried(func(t fleet.Task) bool { return t.ID == task.ID || t.Family != "" && t.Family == task.Family })
 	}
-	if err != nil || denial != "" {
-		return fleet.Verdict{Outcome: fleet.RunDenied, Reason: denial}, false, err
+	if o := w.Unfit(k.category, true); o.Kind != "" {
+		k.none = failed(errors.New(o.Reason))
+		return nil
 	}
-	lease, kept := w.keeper(category).Keep(ctx)
+	for _, held := range seen.Snapshot.Claims {
+		if slices.ContainsFunc(k.offers, func(o offer) bool { return o.Key == held.Key }) {
+			k.known = append(k.known, w.Desk().Known(ctx, held)...)
+		}
+	}
+	k.agents, err = w.proven(ctx)
+	return err
+}
+
+// offer is what the session needs that works on a task, or on none.
+func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task, seen survey.View) (o offer, err error) {
+	o.task = task
+	if c.OwnClone {
+		o.Branch = w.Repo.Branch(w.run.ID)
+	}
+	if task != nil {
+		o.Task, o.Key, o.Memory = task.ID, task.ID.Key(), memoryOf(task, seen)
+		if c.OwnClone { // the session goes on with the work that it is to answer for, if there is any
+			var branch string
+			if o.asks, branch, err = w.toAnswer(ctx, task.ID); err != nil {
+				return o, err
+			}
+			o.Branch = cmp.Or(branch, o.Branch)
+		}
+		if len(w.calls(task.Source)[fleet.CallStart]) > 0 {
+			o.Owed = fleet.TaskLeft{State: task.State, Source: task.Source, Item: task.Item, Owed: w.owedTo(*task, task.State)}
+		}
+		if w.only == "" { // a person who asks for a task gets it
+			o.Apart = seen.Overlaps[task.ID].Apart
+		}
+	}
+	o.Roomy = o.asks.Run != "" || w.forced() // the item that it goes on with has its place; a person's word makes room
+	o.Lessons, o.lessons = w.matching(seen.Lessons, w.run, task)
+	return o, nil
+}
+
+// sessionIn runs the session of a run that has its claim, and records its end.
+func (w *worker) sessionIn(ctx context.Context, c config.Category, o offer) error {
+	lease, kept := w.keeper(c).Keep(ctx)
 	defer kept.Stop()
 	w.kept = kept
-	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) {
-		return leased(ctx, lease, category.TTL)
-	}
-	return v, true, w.end(ctx, w.session(ctx, lease, category, task, given))
+	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
+	return w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
 }
 
 // noteOverlaps logs which tasks of the category come late, or wait, for other work.
@@ -258,46 +328,12 @@ func (w *worker) queue(v survey.View) selector.Queue {
 	return q
 }
 
-// claim takes the task, or for a session without one its lane, and returns the
-// denial if it is another's.
-func (w *worker) claim(ctx context.Context, c config.Category, task *fleet.Task, seen survey.View, lessons []fleet.LessonUse, agents []fleet.Terms) (denial string, err error) {
-	run := claimFor(w.run, task)
-	var apart []fleet.TaskID
-	if w.only == "" { // a person who asks for a task gets it
-		apart = seen.Overlaps[run.Task].Apart
-	}
-	if w.asks.Run != "" || w.forced() { // the item that it goes on with has its place; a person's word makes room
-		for i := range agents {
-			agents[i].Room = fleet.Room{}
-		}
-	}
-	w.takenAt = w.Elapsed()
-	grant, taken, agent, err := w.Desk().TakeForRun(ctx, store.RunTake{
-		TakeRequest: store.TakeRequest{Key: run.Key, Holder: run.ID.Holder(), Renews: true, TTL: c.TTL},
-		Run:         run.ID, Task: run.Task, Memory: memoryOf(task, seen), Lessons: lessons, Apart: apart,
-	}, agents)
-	if err != nil {
-		return "", err
-	}
-	if grant == fleet.Denied {
-		if task != nil && task.Family != "" { // its siblings are likely to be under work, too
-			w.shun = append(w.shun, task.Family)
-		}
-		return taken.Denial(), w.Store.Denied(ctx, fleet.DeniedClaim{Run: w.run.ID, Category: w.run.Category, Key: taken.Key, Holder: taken.Holder})
-	}
-	run.Agent, run.Epoch = agent, taken.Epoch
-	w.run, w.task, w.taken = run, task, taken
-	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(run.Epoch)))...)
-	return "", nil
-}
-
-// keeper keeps the run's claim, and that of its lane.
+// keeper keeps the run's claim, and with it that of its lane.
 func (w *worker) keeper(c config.Category) claim.Keeper {
 	run, hold := w.run.ID, w.hold()
 	hold.Kept = true
-	lane := store.Hold{Key: fleet.LaneKey(w.run.Category, w.run.Lane), Holder: hold.Holder, Epoch: w.laneEpoch, Kept: true}
 	return claim.Keeper{
-		Claims: withLane{w.Store, lane, func() string { return w.tail(run) }, new(string)}, Hold: hold, TTL: c.TTL,
+		Claims: withTail{w.Store, func() string { return w.tail(run) }, new(string)}, Hold: hold, TTL: c.TTL,
 		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
 	}
 }
@@ -310,7 +346,6 @@ func (w *worker) hold() store.Hold {
 // session runs the agent while its claim is kept, and judges what came of it.
 func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
-	w.noteBranch(ctx) // of one that goes on in another's folder, which no fire must remove meanwhile
 	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
 	if task != nil && c.OwnClone {
 		place.Earlier = w.earlier(ctx, task.ID)
@@ -319,8 +354,8 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
-		w.leaveFolder, w.run.Branch, w.on = leave, site.Branch, site.On
-		w.noteBranch(ctx)
+		w.leaveFolder, w.on = leave, site.On
+		w.noteBranch(ctx, site.Branch)
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	case kept.Err() != nil:
@@ -379,15 +414,16 @@ func (w *worker) openDoor(ctx context.Context) (shut func()) {
 	return shut
 }
 
-// noteBranch records the branch of the run's own as soon as it is there.
+// noteBranch records the branch of the run's own, where that has not the name that it was to have.
 //
 // If we die before it, there is a branch without work, which a fire tidies up. If we die after
 // it, the run is found dead later, and where it worked is on record.
-func (w *worker) noteBranch(ctx context.Context) {
-	if w.run.Branch == "" {
+func (w *worker) noteBranch(ctx context.Context, branch string) {
+	if branch == w.run.Branch {
 		return
 	}
-	if err := w.Store.OnBranch(ctx, w.run.ID, w.run.Branch); err != nil {
+	w.run.Branch = branch
+	if err := w.Store.OnBranch(ctx, w.run.ID, branch); err != nil {
 		w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
 	}
 }

@@ -137,7 +137,7 @@ func stories() map[string]story {
 		}),
 		"a claim that is lost": workable(func(b *bench) error {
 			b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
-				if err := b.db.ReleaseHolder(ctx, "run:"+fleet.Holder(filepath.Base(s.Files.Dir)), fleet.EndingReleased); err != nil {
+				if _, err := b.db.Release(ctx, store.Hold{Key: "fix", Holder: "run:" + fleet.Holder(filepath.Base(s.Files.Dir))}, fleet.EndingReleased, ""); err != nil {
 					b.Error(err)
 				}
 				return says(delivers)(ctx, s)
@@ -336,8 +336,8 @@ func TestEveryWriteMayFail(t *testing.T) {
 	}
 	// The engine makes these writes; the others are people's: pauses, budgets, second tries.
 	want := []string{
-		"Abandon", "AddRun", "BeginRun", "Complete", "Denied", "EndRun", "ForgetNotice", "LaneReleased", "LaneTaken", "LeaveTask",
-		"NotStarted", "NoticeDue", "OnBranch", "RecordFire", "Release", "ReleaseHolder", "Renew", "Respawn", "SeeTasks", "Take", "TakeForRun",
+		"Abandon", "AddRun", "Begin", "BeginRun", "Complete", "EndRun", "ForgetNotice",
+		"NotStarted", "NoticeDue", "OnBranch", "RecordFire", "Release", "Renew", "Respawn", "SeeTasks", "Take",
 	}
 	if diff := gocmp.Diff(slices.Sorted(maps.Keys(seen)), want); diff != "" && all {
 		t.Errorf("writes that some story makes (-got +want):\n%s", diff)

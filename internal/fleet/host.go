@@ -4,14 +4,15 @@ import "time"
 
 // Host is a machine of the fleet, as it said of itself at its last fire, or before its first.
 type Host struct {
-	ID        string // of its state folder
-	Name      string // for people; no two that are not gone have one name
-	Machine   string // machine-id(5) of it; empty: it has none
-	Boot      string // which start of it was the last that fired; empty: nobody knows
-	Version   string // of stint
-	Arch      string // as Go names it
-	Workspace string // its path there
-	Slots     int    // for sessions; 0: nobody bounded them
+	ID        string   // of its state folder
+	Name      string   // for people; no two that are not gone have one name
+	Machine   string   // machine-id(5) of it; empty: it has none
+	Boot      string   // which start of it was the last that fired; empty: nobody knows
+	Boots     []string // its starts that were seen, the oldest first: a process of one that was followed by another is a copy's
+	Version   string   // of stint
+	Arch      string   // as Go names it
+	Workspace string   // its path there
+	Slots     int      // for sessions; 0: nobody bounded them
 	Labels    []string
 	Config    string    // digest of its configuration file; empty: nobody knows
 	Ahead     int64     // of its clock, the store's, in milliseconds; negative: its clock is behind

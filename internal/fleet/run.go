@@ -118,6 +118,8 @@ type Run struct {
 	// Tail is the last of what its agent printed, see [Tail]. It is stored beside the run; empty: nothing
 	// new, or no other machine asks.
 	Tail string `json:"-"`
+	// NoWork says, to the write of its end, that the run left nothing to review: its place there is free.
+	NoWork bool `json:"-"`
 }
 
 // Final is the run's grade after what became of its work: its first one as long as nothing did.
@@ -305,9 +307,9 @@ type Pause struct {
 // LessonUse is a lesson that matched a run, and whether the run got it: chance withholds
 // some, so that their effect can be measured.
 type LessonUse struct {
-	Lesson   LessonID
-	Version  string // see [Lesson.Version]
-	Injected bool
+	Lesson   LessonID `json:"lesson"`
+	Version  string   `json:"version"` // see [Lesson.Version]
+	Injected bool     `json:"injected"`
 }
 
 // LaneHold is one acquisition of a lane, as recorded while the lock was held.

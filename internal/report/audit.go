@@ -207,20 +207,16 @@ func (u Use) Ends() (list []OutcomeCount) {
 	return list
 }
 
-// pivots counts, for each denied run, the lanes it took after the first.
-func pivots(r Record) int {
-	lanes := map[fleet.RunID]int{}
+// pivots counts the runs that took a lane of another category than the one that last denied them.
+func pivots(r Record) (n int) {
+	denied := map[fleet.RunID]fleet.Category{}
 	for _, d := range r.Denials {
-		lanes[d.Run] = 0
+		denied[d.Run] = d.Category
 	}
-	n := 0
 	for _, h := range r.Holds {
-		before, denied := lanes[h.Run]
-		if !denied {
-			continue
+		if c := denied[h.Run]; c != "" && c != h.Category {
+			n++
 		}
-		lanes[h.Run] = before + 1
-		n += min(before, 1)
 	}
 	return n
 }

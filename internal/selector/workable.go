@@ -12,6 +12,9 @@ import (
 // ClaimBlocked is the reason of a task that a take would deny.
 const ClaimBlocked = "claim_blocked"
 
+// ReasonOwed is why a task is not worked on whose tracker has not got the report of the last session.
+const ReasonOwed = "waiting for a report to its tracker"
+
 // Blocked is a task that is open but cannot be worked on, and why.
 type Blocked struct {
 	Task   *fleet.Task
@@ -101,6 +104,9 @@ func (q Queue) Refuse(c fleet.Category, id fleet.TaskID) string {
 // anybody's look at the task.
 func (q Queue) hinder(g graph, t *fleet.Task) []Obstacle {
 	list := g.obstacles(t, q.At)
+	if t.Memory != nil && t.Memory.Owed != "" {
+		list = append(list, Obstacle{Kind: fleet.HinderedByWaiting, Reason: ReasonOwed})
+	}
 	if o := q.Overlaps[t.ID]; o.Waits {
 		list = append(list, Obstacle{Kind: fleet.HinderedByOverlap, Reason: "waits for other work: " + o.Why})
 	}

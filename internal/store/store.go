@@ -35,14 +35,13 @@ type Claims interface {
 	// returned is the one in the way. A claim of a session, expired or not, is
 	// denied to a caller that does not know whether that session lives.
 	Take(ctx context.Context, t TakeRequest) (fleet.Grant, fleet.Claim, error)
-	// Renew moves a held claim's expiry to ttl from now: [fleet.ErrLost] when it
-	// is not, or no longer, the holder's at this epoch. A session is heard of by it, and hears.
+	// Renew moves a held claim's expiry to ttl from now, and with the claim of a session's work that of its lane:
+	// [fleet.ErrLost], and nothing written, when either is not, or no longer, the holder's at this epoch. A session
+	// is heard of by it, and hears.
 	Renew(ctx context.Context, h Hold, ttl time.Duration) (Kept, error)
 	// Release gives a held claim back: [fleet.ErrLost] as for Renew. That the epoch was given
 	// back in these very words before is fine.
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
-	// ReleaseHolder gives back whatever a holder still holds, if anything, except a lane.
-	ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error
 	// Check returns a key's last claim, or one with epoch 0 when it was never
 	// claimed, and when it was read.
 	Check(ctx context.Context, key fleet.Key) (fleet.Claim, time.Time, error)
@@ -66,28 +65,60 @@ type TakeRequest struct {
 // Known is what was found out of the session that holds a claim. It counts for that
 // claim at that epoch alone.
 type Known struct {
+	Key     fleet.Key // of which it is known, among several
 	Holder  fleet.Holder
 	Epoch   fleet.Epoch
 	Session fleet.Liveness
 }
 
-// LaneTake is a request for a lane.
-type LaneTake struct {
+// Begin is a request for a session: its lane, and the first of some offers that can be had.
+type Begin struct {
 	Run      fleet.RunID
 	Category fleet.Category
-	Lane     int           // counted from 1
-	TTL      time.Duration // of the claim; at least a millisecond
+	Lane     int           // counted from 1, whose lock the caller has; 0: none
+	TTL      time.Duration // of each claim; at least a millisecond
+	Offers   []Offer       // in the order in which they are tried; none: only the lane is taken
+	Agents   []fleet.Terms // that may do the session, in the order in which they are tried; none: the run's own
+	Known    []Known       // what was found out of the sessions that hold claims
 }
 
-// RunTake is a request for the claim under which a run is to work.
-type RunTake struct {
-	TakeRequest
-	fleet.Terms // of the agent that is to work; without a name, it is the one in the run's row
-	Run         fleet.RunID
-	Task        fleet.TaskID
-	Memory      fleet.TaskMemory  // what was remembered of the task when it was picked; zero: nothing
-	Lessons     []fleet.LessonUse // that match
-	Apart       []fleet.TaskID    // at which no other run may be
+// Take is the request for one claim of the session.
+func (b Begin) Take(key fleet.Key) TakeRequest {
+	t := TakeRequest{Key: key, Holder: b.Run.Holder(), Renews: true, TTL: b.TTL}
+	for _, k := range b.Known {
+		if k.Key == key {
+			t.Known = k
+		}
+	}
+	return t
+}
+
+// Offer is work for a session, with what was known of it when it was picked.
+type Offer struct {
+	Task    fleet.TaskID      // empty: the session needs none
+	Key     fleet.Key         // of the claim under which it works; empty: that of its lane
+	Memory  fleet.TaskMemory  // what was remembered of the task; zero: nothing
+	Lessons []fleet.LessonUse // that match
+	Apart   []fleet.TaskID    // at which no other run may be
+	Roomy   bool              // it needs no room in review
+	Branch  string            // that the session works on, if it is the run's own
+	Owed    fleet.TaskLeft    // what the task's tracker is owed from then on; without a call, nothing
+}
+
+// Begun is how a request for a session ended.
+type Begun struct {
+	Claim   fleet.Claim        // under which the run works; of no key: there is no session
+	Offer   int                // that was granted
+	Agent   string             // that is to work
+	Lane    fleet.Claim        // in the way of the lane; of no key: none
+	Denied  []Denial           // the offers that others were quicker at, in the order in which they were tried
+	Refused fleet.RefusedError // without a reason: no agent was refused
+}
+
+// Denial is why an offer was not to be had.
+type Denial struct {
+	Claim  fleet.Claim // the one in the way; of no key: none
+	Reason string
 }
 
 // Hold names a claim that the caller believes to be its own.
@@ -260,33 +291,23 @@ type Runs interface {
 	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
 	// another has begun it, or it has ended before.
 	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
-	// LaneTaken takes the claim of a lane for a run, as [Claims.Take] does, and unless it is
-	// denied records that the run holds the lane, whose category it works from then on. The caller
-	// has the lane's lock. A run on whose machine there are lanes enough gets a
-	// [fleet.RefusedError] and no claim.
-	LaneTaken(ctx context.Context, l LaneTake) (fleet.Grant, fleet.Claim, error)
+	// Begin has a run begin a session, in one write. It takes the claim of the lane, whose category the run works
+	// from then on, and that of the first offer that nobody else has; it debits the session to the category, reserves
+	// for it in the budgets, takes its place in review, and notes what its tracker is owed. Offers that are denied are
+	// on record, whatever comes of the others. If the lane is another's, no offer can be had, or no agent can work,
+	// nothing is taken. A run that has ended gets an error. One that has its session gets the same answer again.
+	Begin(ctx context.Context, b Begin) (Begun, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string) error
-	// LaneReleased gives back the lane of a run: its claim, and the hold on record. The caller
-	// still has the lock, so that recorded holds never overlap where real ones did not.
-	LaneReleased(ctx context.Context, id fleet.RunID) error
-	// TakeForRun takes a claim and, unless it is denied, writes task, key, epoch and
-	// lessons into the run's row with it. The session, whose lane's claim the run may have
-	// already, is debited to the category that the run works, and reserved in the budgets; a run
-	// whose work goes to review takes a place there. A run whose agent cannot work, whose budget is
-	// used up, for whose work there is no place, or whose task was left in another state since it
-	// was picked, gets a [fleet.RefusedError] and no claim.
-	TakeForRun(ctx context.Context, r RunTake) (fleet.Grant, fleet.Claim, error)
-	// Denied records that a run was denied a claim, and by whom.
-	Denied(ctx context.Context, d fleet.DeniedClaim) error
 	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
-	// of it together, once. [fleet.ErrLost], and nothing written, when the claim is no
-	// longer the run's at its epoch, had expired by the run's EndedAt (zero: by now), or
-	// the run has ended on record. One that has ended by this very verdict is fine, and nothing is
+	// of it together, once. Whatever the run holds is given back: its claims, as done if the task is settled,
+	// and its lane, whose lock the caller still has, so that recorded holds never overlap. [fleet.ErrLost], and
+	// nothing written, when the claim is no longer the run's at its epoch, had expired by the run's EndedAt
+	// (zero: by now), or the run has ended on record. One that has ended by this very verdict is fine, and nothing is
 	// written: the caller never heard the answer.
 	Complete(ctx context.Context, r fleet.Run) error
-	// EndRun ends a run that holds no claim, or lost it. Nothing is learnt of a grade. It may be
-	// repeated as Complete may. A run that others closed since its lease was over keeps their word for its
+	// EndRun ends a run that has no claim on its task, or lost it, and gives back what it holds. Nothing is
+	// learnt of a grade. It may be repeated as Complete may. A run that others closed since its lease was over keeps their word for its
 	// end; that its session ended later is noted, see [Runs.Overran].
 	EndRun(ctx context.Context, r fleet.Run) error
 	// Respawn records whether a session follows a run, and why; next is the run that
@@ -361,7 +382,7 @@ type Hosts interface {
 }
 
 // Places remembers whose work has a place in review, and whether the reviewer is away.
-// [Runs.TakeForRun] takes a place.
+// [Runs.Begin] takes a place.
 type Places interface {
 	// Places reads those that are taken, by run, and the reviewer's last word, which may be over.
 	Places(ctx context.Context) ([]fleet.TakenPlace, fleet.Away, error)

@@ -41,3 +41,14 @@ func TestWhereabouts(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptElsewhere is whose work is in the clone of another machine: that of a machine which is not on record is here or
+// nowhere, and what became of it counts.
+func TestKeptElsewhere(t *testing.T) {
+	t.Parallel()
+	f := &Fleet{Here: fleet.Seat{Host: "a"}}
+	f.setHosts([]fleet.Host{{ID: "a"}, {ID: "b"}})
+	for host, want := range map[string]bool{"a": false, "b": true, "forgotten": false, "": false} {
+		must.Equal(t, "host "+host, f.KeptElsewhere(t.Context(), host), want)
+	}
+}

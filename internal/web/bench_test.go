@@ -29,6 +29,7 @@ import (
 	"stint/internal/survey"
 	"stint/internal/task"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storetest"
 	"stint/internal/web"
 	"stint/internal/workspace"
 )
@@ -201,9 +202,9 @@ func (b *bench) fire(c fleet.Category) (fleet.FireID, fleet.RunID) {
 func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed string) {
 	b.Helper()
 	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
-	_, _, err := b.db.LaneTaken(b.Context(), store.LaneTake{Run: id, Category: c, Lane: 1, TTL: time.Hour})
+	_, _, err := storetest.TakeLane(b.Context(), b.db, store.Begin{Run: id, Category: c, Lane: 1, TTL: time.Hour})
 	b.check(err)
-	grant, _, err := b.db.TakeForRun(b.Context(), store.RunTake{
+	grant, _, err := storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
 		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
 	})
 	b.check(err)
@@ -233,7 +234,7 @@ func (b *bench) end(id fleet.RunID, reason string) {
 	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: reason, Parts: map[string]float64{"grade_work": 0.7, "grade_size": 0.08, "grade_retries": -0.03, "commits": 1, "files": 12}}
 	r.Usage.Tokens = &tokens
 	b.check(b.db.Complete(b.Context(), r))
-	b.check(b.db.LaneReleased(b.Context(), id))
+	b.check(storetest.LeaveLane(b.Context(), b.db, id))
 }
 
 // worked is a fleet in which one run has ended and another is under way, all of it with
@@ -248,7 +249,7 @@ func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID)
 	b.check(err)
 	open = r[0].ID
 	b.begin(ended, "code", hostileTask, "begin\n"+hostileText+"\rover\n")
-	b.check(b.db.Denied(t.Context(), fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
+	b.check(storetest.Deny(t.Context(), b.db, fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
 	b.end(ended, hostile)
 	b.begin(open, "docs", "b", "at work\n")
 	_, _, err = b.db.Take(t.Context(), store.TakeRequest{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})

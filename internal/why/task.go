@@ -218,6 +218,10 @@ func (t Task) hinder(h selector.Obstacle) Obstacle {
 	switch {
 	case h.Kind == fleet.HinderedByWaiting:
 		o.Reason = capital(sentence("it is %s", h.Reason))
+		if h.Reason == selector.ReasonOwed {
+			o.Change = "The next fire makes it, or \"stint reap\"."
+			break
+		}
 		o.Change = sentence("It takes an end of that, and of waiting_for in %s", orSource(t.Task.Path))
 	case h.Kind == fleet.HinderedByDate:
 		o.Change = sentence("That ends by itself, or with an earlier date in %s", orSource(t.Task.Path))

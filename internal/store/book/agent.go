@@ -188,7 +188,7 @@ func (p Tx) putAgent(a table.Agent) {
 // agent's own.
 func (p Tx) letGo(agent string, own bool) {
 	held := p.Runs.Ask("agent", agent, "held", 1)
-	p.Ahead(p.Uses.Ask("run", held.Col("id")), p.Tasks.Ask("task", held.Col("task")), p.Lessons.Ask("category", held.Col("category")))
+	p.Ahead(p.Tasks.Ask("task", held.Col("task")), p.Lessons.Ask("category", held.Col("category")))
 	for _, r := range p.Runs.Where("agent", agent, "held", 1) {
 		r.Held = false
 		if own {

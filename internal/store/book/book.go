@@ -10,23 +10,17 @@ import (
 	"stint/internal/store"
 )
 
-// AsPicked refuses a run whose task another session, or a person, has left in another state since
-// the run looked: that session's claim was granted and given back in between.
-func AsPicked(t store.RunTake, m fleet.TaskMemory) error {
-	if t.Task == "" || m.Run == t.Memory.Run && m.State == t.Memory.State {
-		return nil
+// AsPicked refuses an offer whose task another session, or a person, has left in another state since
+// the run looked: that session's claim was granted and given back in between. So it is while the task's
+// tracker is owed a report, which would come after this session's own.
+func AsPicked(o store.Offer, m fleet.TaskMemory) string {
+	switch {
+	case o.Task == "" || m.Owed == "" && m.Run == o.Memory.Run && m.State == o.Memory.State:
+		return ""
+	case m.Owed != "":
+		return fmt.Sprintf("task %q waits for a report to its tracker", o.Task)
 	}
-	return fleet.RefusedError{
-		Reason: fmt.Sprintf("task %q was left %s while this run looked", t.Task, m.State), Outcome: fleet.RunDenied,
-	}
-}
-
-// NotApart refuses a run because of another, which is at a task that changes the same files.
-func NotApart(run fleet.RunID, task fleet.TaskID) error {
-	return fleet.RefusedError{
-		Reason:  fmt.Sprintf("run %s took task %q while this run looked, and [review] serialize has files of both", run, task),
-		Outcome: fleet.RunDenied,
-	}
+	return fmt.Sprintf("task %q was left %s while this run looked", o.Task, m.State)
 }
 
 // Left is what is remembered of a task once a session has ended: the state that it left it in, what

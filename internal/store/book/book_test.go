@@ -1,7 +1,6 @@
 package book_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -48,18 +47,21 @@ func TestTake(t *testing.T) {
 
 func TestAsPicked(t *testing.T) {
 	t.Parallel()
-	take := store.RunTake{Task: "fix", Memory: fleet.TaskMemory{Run: "0r1", TaskLeft: fleet.TaskLeft{State: fleet.StateActive}}}
-	same, other := take.Memory, take.Memory
-	other.Run, other.State = "0r2", fleet.StateDone
-	if err := book.AsPicked(take, same); err != nil {
-		t.Errorf("as it was picked: %v", err)
-	}
-	refused := fleet.RefusedError{}
-	if err := book.AsPicked(take, other); !errors.As(err, &refused) || refused.Outcome != fleet.RunDenied {
-		t.Errorf("left by another: got %v, want it denied", err)
-	}
-	if err := book.AsPicked(store.RunTake{}, other); err != nil {
-		t.Errorf("without a task: %v", err)
+	offer := store.Offer{Task: "fix", Memory: fleet.TaskMemory{Run: "0r1", TaskLeft: fleet.TaskLeft{State: fleet.StateActive}}}
+	same, other, owed := offer.Memory, offer.Memory, offer.Memory
+	other.Run, other.State, owed.Owed = "0r2", fleet.StateDone, fleet.CallDone
+	for _, tt := range []struct {
+		name  string
+		offer store.Offer
+		now   fleet.TaskMemory
+		want  string
+	}{
+		{"as it was picked", offer, same, ""},
+		{"left by another", offer, other, `task "fix" was left done while this run looked`},
+		{"its tracker is owed a report", offer, owed, `task "fix" waits for a report to its tracker`},
+		{"without a task", store.Offer{}, other, ""},
+	} {
+		must.Equal(t, tt.name, book.AsPicked(tt.offer, tt.now), tt.want)
 	}
 }
 

@@ -50,21 +50,29 @@ func Holds(c fleet.Claim, h store.Hold, at time.Time) bool {
 
 // Take grants, renews or denies a claim. Denied, it returns the one in the way.
 func (p Tx) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
+	grant, c, err := p.grant(r)
+	if err == nil && grant != fleet.Denied {
+		p.Claims.Put(c)
+	}
+	return grant, c.Claim, err
+}
+
+// grant is the row of a claim as a request has it, which is yet to be written, or as it is in the way.
+func (p Tx) grant(r store.TakeRequest) (fleet.Grant, table.Claim, error) {
 	if err := lasts(r.TTL); err != nil {
-		return "", fleet.Claim{}, err
+		return "", table.Claim{}, err
 	}
 	c := p.claim(r.Key)
 	if Repeats(c.Claim, r, p.Now()) {
-		return fleet.Granted, c.Claim, nil
+		return fleet.Granted, c, nil
 	}
 	grant := Take(c.Claim, r, p.Now())
 	switch grant {
 	case fleet.Denied:
 		c.ReadAt = p.Now()
-		return grant, c.Claim, nil
 	case fleet.Granted:
 		if err := p.barred(); err != nil {
-			return "", fleet.Claim{}, err
+			return "", table.Claim{}, err
 		}
 		var over time.Time
 		if c.Epoch > 0 && c.ReleasedAt.IsZero() {
@@ -81,7 +89,7 @@ func (p Tx) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 		c.Attempt = r.Attempt
 		c = p.renewed(c, r.TTL)
 	}
-	return grant, p.decide(c), nil
+	return grant, c, nil
 }
 
 func lasts(ttl time.Duration) error {
@@ -102,7 +110,8 @@ func (p Tx) renewed(c table.Claim, ttl time.Duration) table.Claim {
 	return c
 }
 
-// Renew moves a held claim's expiry to ttl from now. A session's machine is heard of by it.
+// Renew moves a held claim's expiry to ttl from now, and with the claim under which a session works that of its
+// lane. A session's machine is heard of by it.
 func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	if err := lasts(ttl); err != nil {
 		return store.Kept{}, err
@@ -111,7 +120,7 @@ func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	p.Ahead(p.Claims.Like(claimRow(h.Key)))
 	if session {
 		run := p.Runs.Like(runRow(id))
-		p.Ahead(run, p.Heard.Ask("host", run.Col("host")))
+		p.Ahead(p.Claims.Ask("holder", h.Holder, "released_at", nil), run, p.Heard.Ask("host", run.Col("host")))
 	}
 	at := p.Now()
 	if h.Kept {
@@ -122,7 +131,16 @@ func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 		return store.Kept{}, err
 	}
 	kept := store.Kept{Claim: p.decide(p.renewed(c, ttl))}
-	if r, found := p.run(id); session && found {
+	if !session {
+		return kept, nil
+	}
+	if r, found := p.run(id); found {
+		if lane := fleet.LaneKey(r.Category, r.Lane); r.Lane > 0 && h.Key == r.Key && h.Key != lane {
+			if c, err = p.held(store.Hold{Key: lane, Holder: h.Holder}, at); err != nil {
+				return store.Kept{}, err
+			}
+			p.decide(p.renewed(c, ttl))
+		}
 		kept.Stop = r.Stop
 		p.hear(r.Host)
 		p.keepTail(id, h.Tail)
@@ -135,7 +153,7 @@ func (p Tx) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Cla
 	run, session := h.Holder.Run()
 	p.Ahead(p.Claims.Like(claimRow(h.Key)))
 	if session && h.Key.IsLane() {
-		p.Ahead(p.Holds.Ask("run", run, "released_at", nil))
+		p.Ahead(p.Runs.Like(runRow(run)))
 	}
 	c, err := p.held(h, p.Now())
 	if err != nil && Released(c.Claim, h, ending, reason) {
@@ -145,7 +163,10 @@ func (p Tx) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Cla
 		return fleet.Claim{}, err
 	}
 	if session && c.Key.IsLane() {
-		p.vacate(run)
+		if r, found := p.run(run); found {
+			r.LeaveLane(p.Now())
+			p.Runs.Put(r)
+		}
 	}
 	c.ReleasedAt, c.Ending, c.Reason = p.Now(), ending, reason
 	return p.decide(c), nil
@@ -161,35 +182,12 @@ func (p Tx) held(h store.Hold, at time.Time) (table.Claim, error) {
 	return c, p.Fence(h, at)
 }
 
-// ReleaseHolder gives back whatever a holder still holds, expired or not, except a lane.
-func (p Tx) ReleaseHolder(holder fleet.Holder, ending fleet.Ending) {
-	p.giveBack(holder, ending, "", func(key fleet.Key) bool { return !key.IsLane() })
-}
-
-// LeaveLane gives a run's lane back.
-func (p Tx) LeaveLane(run fleet.RunID) {
-	p.Ahead(p.Holds.Ask("run", run, "released_at", nil))
-	p.giveBack(run.Holder(), fleet.EndingReleased, "", fleet.Key.IsLane)
-	p.vacate(run)
-}
-
-// vacate ends the holds of lanes that a run has on record, and reports whether there were any.
-func (p Tx) vacate(run fleet.RunID) (had bool) {
-	list := p.holds(run)
-	for _, h := range list {
-		h.ReleasedAt = p.Now()
-		p.Holds.Put(h)
-	}
-	return len(list) > 0
-}
-
-func (p Tx) giveBack(holder fleet.Holder, ending fleet.Ending, reason string, which func(fleet.Key) bool) (had bool) {
-	for _, c := range p.claims(holder) {
-		if which(c.Key) {
-			c.ReleasedAt, c.Ending, c.Reason = p.Now(), ending, reason
-			p.decide(c)
-			had = true
-		}
+// giveBack gives back all that a run still has, expired or not, and reports whether there was anything.
+func (p Tx) giveBack(run fleet.RunID, reason string, as func(fleet.Key) fleet.Ending) (had bool) {
+	for _, c := range p.claims(run.Holder()) {
+		c.ReleasedAt, c.Ending, c.Reason = p.Now(), as(c.Key), reason
+		p.Claims.Put(c)
+		had = true
 	}
 	return had
 }

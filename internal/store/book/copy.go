@@ -59,6 +59,8 @@ func (p Tx) fill(from Tx) error {
 		t.Fill(there[i])
 	}
 	p.Fleet.Put(table.Fleet{Fires: from.fleet().Fires, Edge: from.fleet().Edge})
+	away, _ := from.Away.Get(fleet.Away{})
+	p.Away.Put(away)
 	if l := from.lineage(); l.Incarnation > 0 { // of its servers, this is none
 		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
 	}

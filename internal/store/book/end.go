@@ -13,6 +13,9 @@ import (
 // Complete ends a run that worked under a claim.
 func (p Tx) Complete(r fleet.Run) error {
 	p.ends(r.ID)
+	if r.NoWork {
+		p.Ahead(p.Places.Like(table.Place{Run: r.ID}))
+	}
 	p.Ahead(p.Claims.Like(claimRow(r.Key)))
 	if p.repeatsEnd(r) {
 		return nil
@@ -26,6 +29,9 @@ func (p Tx) Complete(r fleet.Run) error {
 // EndRun ends a run that holds no claim, or lost it. It counts no grade.
 func (p Tx) EndRun(r fleet.Run) error {
 	p.ends(r.ID)
+	if r.NoWork {
+		p.Ahead(p.Places.Like(table.Place{Run: r.ID}))
+	}
 	p.Ahead(p.Claims.Like(claimRow(r.Key)))
 	r.Verdict.Grade = nil
 	if p.repeatsEnd(r) {
@@ -38,8 +44,9 @@ func (p Tx) EndRun(r fleet.Run) error {
 func (p Tx) ends(id fleet.RunID) {
 	run := p.Runs.Like(runRow(id))
 	held := p.Runs.Ask("agent", run.Col("agent"), "held", 1)
+	p.Ahead(p.Claims.Ask("holder", id.Holder(), "released_at", nil))
 	p.Ahead(run, held, p.Agents.Ask("agent", run.Col("agent")), p.Spent.Ask("day", run.Col("day")))
-	p.Ahead(p.Uses.Ask("run", id), p.Tasks.Ask("task", run.Col("task")), p.Lessons.Ask("category", run.Col("category")))
+	p.Ahead(p.Tasks.Ask("task", run.Col("task")), p.Lessons.Ask("category", run.Col("category")))
 	p.Ahead(p.asksRanking()...)
 }
 
@@ -90,6 +97,7 @@ func (p Tx) end(r fleet.Run) error {
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Held = table.Whole(p.endOf(r)), r.Verdict, r.Held
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
+	row.LeaveLane(p.Now())
 	p.settle(&row)
 	if billed(r) {
 		row.Bill = row.ID
@@ -98,6 +106,15 @@ func (p Tx) end(r fleet.Run) error {
 	p.keepTail(r.ID, r.Tail)
 	p.judgeTask(r)
 	p.learnFrom(r)
+	if r.NoWork {
+		p.emptyPlace(r.ID)
+	}
+	p.giveBack(r.ID, "", func(key fleet.Key) fleet.Ending {
+		if !key.IsLane() && r.Left.State.Settled() {
+			return fleet.EndingDone
+		}
+		return fleet.EndingReleased
+	})
 	return nil
 }
 
@@ -133,7 +150,6 @@ func (p Tx) overran(r *table.Run, of fleet.Run) bool {
 // reports whether anything was left.
 func (p Tx) Abandon(g store.Gone) (left bool, err error) {
 	p.ends(g.Run)
-	p.Ahead(p.Claims.Ask("holder", g.Run.Holder(), "released_at", nil), p.Holds.Ask("run", g.Run, "released_at", nil))
 	p.Ahead(p.seat(g.By)...)
 	if err := p.isCurrent(g.By); err != nil {
 		return false, err
@@ -152,14 +168,14 @@ func (p Tx) abandon(g store.Gone) (left bool) {
 				row.LeaseOver = c.ExpiresAt
 			}
 		}
+		row.LeaveLane(p.Now())
 		p.settle(&row) // only until it is closed it has an account
 		p.Runs.Put(row)
 		p.keepTail(g.Run, g.Tail)
 		p.judgeTask(row.Run)
 		left = true
 	}
-	left = p.vacate(g.Run) || left
-	return p.giveBack(g.Run.Holder(), fleet.EndingAbandoned, g.Reason, func(fleet.Key) bool { return true }) || left
+	return p.giveBack(g.Run, g.Reason, func(fleet.Key) fleet.Ending { return fleet.EndingAbandoned }) || left
 }
 
 // settle puts what a session used in place of what was reserved for it.

@@ -60,16 +60,6 @@ func (w Writer) Release(ctx context.Context, h store.Hold, ending fleet.Ending, 
 	return unrefused(ctx, w, func(p Tx) (fleet.Claim, error) { return p.Release(h, ending, reason) }, "release claim %q", h.Key)
 }
 
-// ReleaseHolder gives back whatever a holder still holds.
-func (w Writer) ReleaseHolder(ctx context.Context, holder fleet.Holder, ending fleet.Ending) error {
-	return w.note(ctx, func(p Tx) { p.ReleaseHolder(holder, ending) }, "release claims of %s", holder)
-}
-
-// LaneReleased gives back the lane of a run.
-func (w Writer) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return w.note(ctx, func(p Tx) { p.LeaveLane(id) }, "release the lane of run %s", id)
-}
-
 // write runs a write that fails with these words.
 func (w Writer) write(ctx context.Context, decide func(Tx) error, format string, args ...any) error {
 	if err := w.Change(ctx, w.kind, decide); err != nil {

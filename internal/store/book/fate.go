@@ -15,7 +15,7 @@ import (
 func (p Tx) AddFates(list []fleet.Fate) (news []fleet.Fate) {
 	ids := table.In(plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run }))
 	runs := p.Runs.Ask("id", ids)
-	p.Ahead(runs, p.Fates.Ask("run", ids), p.Uses.Ask("run", ids), p.Lessons.Ask("category", runs.Col("category")))
+	p.Ahead(runs, p.Fates.Ask("run", ids), p.Lessons.Ask("category", runs.Col("category")))
 	p.Ahead(p.asksRanking()...)
 	for _, f := range list {
 		if r, found := p.run(f.Run); found {

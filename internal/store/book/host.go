@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -15,6 +16,9 @@ import (
 // heardEvery is the time within which a machine need not be heard of twice: many sessions there have
 // their heartbeats.
 const heardEvery = 10 * time.Second
+
+// bootsKept is how many starts of a machine are remembered: a copy that is older than these is taken for the machine.
+const bootsKept = 256
 
 // Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
 // says the same of it. One that may not fire, as it has the name of another or is a copy, is not taken down.
@@ -41,14 +45,12 @@ func (p Tx) takeDown(h fleet.Host) error {
 		}
 	}
 	before, _ := p.Hosts.Get(h)
-	h.HeardAt, h.GoneAt, h.Reason = time.Time{}, time.Time{}, ""
+	h.HeardAt, h.GoneAt, h.Reason, h.Boots = time.Time{}, time.Time{}, "", before.Boots
 	if !p.Local.IsZero() {
 		h.Ahead = p.Now().Sub(p.Local).Milliseconds()
 	}
-	if b := (table.Boot{Host: h.ID, Boot: h.Boot, FirstSeen: p.Now()}); h.Boot != "" {
-		if _, known := p.Boots.Get(b); !known {
-			p.Boots.Put(b)
-		}
+	if h.Boot != "" && !slices.Contains(h.Boots, h.Boot) {
+		h.Boots = append(slices.Clone(h.Boots[max(0, len(h.Boots)-bootsKept+1):]), h.Boot)
 	}
 	same := before
 	same.Ahead = h.Ahead
@@ -63,7 +65,7 @@ func (p Tx) seat(s fleet.Seat) []table.Ask {
 	if s.Host == "" {
 		return nil
 	}
-	return []table.Ask{p.Hosts.Like(fleet.Host{ID: s.Host}), p.Boots.Like(table.Boot{Host: s.Host, Boot: s.Boot})}
+	return []table.Ask{p.Hosts.Like(fleet.Host{ID: s.Host})}
 }
 
 // About asks for all that a machine is taken down by.
@@ -78,7 +80,7 @@ func (p Tx) isCurrent(s fleet.Seat) error {
 		return nil
 	}
 	newest, _ := p.Hosts.Get(fleet.Host{ID: s.Host})
-	if _, known := p.Boots.Get(table.Boot{Host: s.Host, Boot: s.Boot}); !known || s.Boot == newest.Boot {
+	if !slices.Contains(newest.Boots, s.Boot) || s.Boot == newest.Boot {
 		return nil
 	}
 	return fleet.WithHint(fmt.Errorf("host %s was started again since this one was, so two hosts have the same state folder: %w", newest.Name, fleet.ErrUsage),
@@ -106,14 +108,14 @@ func (p Tx) keepTail(run fleet.RunID, text string) {
 
 // leftBehind bounds the runs of a machine by those that have not ended, or still hold something.
 func leftBehind() table.Only {
-	return table.Only{SQL: `(ended_at is null or id in (select run from lane_holds where released_at is null) or id in
+	return table.Only{SQL: `(ended_at is null or id in
 (select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;'))`}
 }
 
 // leftOn asks for what ends with the runs of a machine.
 func (p Tx) leftOn(host string) {
 	runs := p.Runs.Ask("host", host, leftBehind())
-	p.Ahead(runs, p.Claims.Ask("holder", table.Holders(runs), "released_at", nil), p.Holds.Ask("run", runs.Col("id"), "released_at", nil),
+	p.Ahead(runs, p.Claims.Ask("holder", table.Holders(runs), "released_at", nil),
 		p.Tasks.Ask("task", runs.Col("task")), p.Spent.Ask("day", runs.Col("day")))
 	p.Ahead(p.asksRanking()...)
 }
@@ -140,7 +142,7 @@ func (p Tx) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 
 // ForgetHost removes a machine that is gone.
 func (p Tx) ForgetHost(id string) error {
-	p.Ahead(p.Open.Ask("ended_at", nil), p.Boots.Ask("host", id), p.Heard.Like(table.Heard{Host: id}))
+	p.Ahead(p.Open.Ask("ended_at", nil), p.Heard.Like(table.Heard{Host: id}))
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
 	switch {
 	case !found:
@@ -155,9 +157,6 @@ func (p Tx) ForgetHost(id string) error {
 	}
 	p.Hosts.Delete(h)
 	p.Heard.Delete(table.Heard{Host: id})
-	for _, b := range p.Boots.Where("host", id) {
-		p.Boots.Delete(b)
-	}
 	return nil
 }
 

@@ -147,7 +147,8 @@ func (p Tx) countLessons(r fleet.Run) {
 
 // countUses has a session count for each of the lessons that matched its run.
 func (p Tx) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Lesson, injected bool)) {
-	for _, u := range p.Uses.Where("run", id) {
+	run, _ := p.run(id)
+	for _, u := range run.Lessons {
 		l := store.Lesson{ID: u.Lesson, Version: u.Version, Category: c}
 		for _, known := range p.Lessons.Where("category", c) {
 			if known.ID == l.ID && known.Version == l.Version {

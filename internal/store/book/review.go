@@ -27,6 +27,13 @@ func (p Tx) giveBackPlace(id fleet.RunID) {
 	}
 }
 
+// emptyPlace takes the place of a run that left nothing there, unless somebody has decided about its work.
+func (p Tx) emptyPlace(id fleet.RunID) {
+	if place, _ := p.Places.Get(table.Place{Run: id}); place.GivenAt.IsZero() {
+		p.Places.Delete(place)
+	}
+}
+
 // SeePlaces takes what was found of runs' work at a time into their places.
 func (p Tx) SeePlaces(at time.Time, list []fleet.PlaceSight) {
 	p.Ahead(p.Places.Ask("run", table.In(plain.Each(list, func(s fleet.PlaceSight) fleet.RunID { return s.Run }))))
@@ -43,9 +50,7 @@ func (p Tx) SeePlaces(at time.Time, list []fleet.PlaceSight) {
 		case fleet.PlaceReviewed:
 			p.giveBackPlace(s.Run)
 		case fleet.PlaceEmpty:
-			if place, _ := p.Places.Get(table.Place{Run: s.Run}); place.GivenAt.IsZero() {
-				p.Places.Delete(place)
-			}
+			p.emptyPlace(s.Run)
 		}
 	}
 }

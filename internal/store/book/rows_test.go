@@ -82,10 +82,10 @@ func TestAsks(t *testing.T) {
 			for range 2 {
 				tx.Runs.Get(table.Run{Run: fleet.Run{ID: "0r1"}})
 				tx.Rankings.Get(table.Ranking{Day: "docs"})
-				tx.Holds.Where("run", "0r1", "released_at", nil)
+				tx.Claims.Where("holder", "bob", "released_at", nil)
 			}
-			tx.Holds.Put(table.Hold{LaneHold: fleet.LaneHold{Run: "0r1", Category: "code"}})
-			if len(tx.Holds.Where("run", "0r1", "released_at", nil)) != 1 || len(tx.Holds.Where("run", "0r1", "released_at", 1)) != 0 {
+			tx.Claims.Put(table.Claim{Claim: fleet.Claim{Key: "k", Holder: "bob"}})
+			if len(tx.Claims.Where("holder", "bob", "released_at", nil)) != 1 || len(tx.Claims.Where("holder", "bob", "released_at", 1)) != 0 {
 				t.Error("what was put is not found by what it is")
 			}
 			tx.Pauses.Where()
@@ -95,12 +95,12 @@ func TestAsks(t *testing.T) {
 			t.Errorf("got %v, want that the question has no answer", err)
 		}
 		run, days := " from runs where id = $1[0r1]", " from rankings where day "
-		holds := " from lane_holds where run = $1 and released_at "
-		want := []string{run, ";", days + "= $1[docs]", ";", holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []"}
+		holds := " from claims where holder = $1 and released_at "
+		want := []string{run, ";", days + "= $1[docs]", ";", holds + "is null[bob]", ";", holds + "= $2[bob 1]", ";", " from pauses []"}
 		if far != "" {
 			want = []string{
 				run, " from agents where agent = (select agent from runs where id = $1)[0r1]", days + "in ($1, $2)[code docs]", ";",
-				holds + "is null[0r1]", ";", holds + "= $2[0r1 1]", ";", " from pauses []",
+				holds + "is null[bob]", ";", holds + "= $2[bob 1]", ";", " from pauses []",
 			}
 		}
 		must.Equal(t, name, asked, want)

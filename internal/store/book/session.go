@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"stint/internal/bandit"
@@ -73,106 +74,172 @@ func (p Tx) OnBranch(id fleet.RunID, branch string) error {
 	return nil
 }
 
-// TakeLane takes the claim of a lane for a run, and unless it is denied records that the run holds
-// the lane, whose category it works from then on.
-func (p Tx) TakeLane(l store.LaneTake) (fleet.Grant, fleet.Claim, error) {
-	p.Ahead(p.Runs.Like(runRow(l.Run)), p.Holds.Ask("category", l.Category, "released_at", nil))
-	grant, c, err := p.Take(store.TakeRequest{Key: fleet.LaneKey(l.Category, l.Lane), Holder: l.Run.Holder(), Renews: true, TTL: l.TTL})
-	if err != nil || grant == fleet.Denied {
-		return grant, c, err
-	}
-	r, err := p.open(l.Run)
+// Begin has a run begin a session.
+func (p Tx) Begin(b store.Begin) (begun store.Begun, err error) {
+	p.begins(b)
+	r, err := p.open(b.Run)
 	if err != nil {
-		return "", fleet.Claim{}, err
+		return begun, err
 	}
-	has := false
-	for _, h := range p.Holds.Where("category", l.Category, "released_at", nil) {
-		has = has || h.Run == l.Run && h.Lane == l.Lane
+	row := r
+	var lane table.Claim
+	if b.Lane > 0 {
+		grant, c, err := p.grant(b.Take(fleet.LaneKey(b.Category, b.Lane)))
+		if err != nil || grant == fleet.Denied {
+			return store.Begun{Lane: c.Claim}, err
+		}
+		lane, r.Category, r.Lane = c, b.Category, b.Lane
 	}
-	if !has {
-		p.Holds.Put(table.Hold{LaneHold: fleet.LaneHold{Run: l.Run, Category: l.Category, Lane: l.Lane, AcquiredAt: p.Now()}, Host: r.Host})
+	for i, o := range b.Offers {
+		grant, c := fleet.Granted, lane
+		if o.Key != "" && o.Key != lane.Key {
+			if grant, c, err = p.grant(b.Take(o.Key)); err != nil {
+				return begun, err
+			}
+		}
+		switch has := row.Key != "" && Holds(p.claim(row.Key).Claim, store.Hold{Key: row.Key, Holder: b.Run.Holder(), Epoch: row.Epoch}, p.Now()); {
+		case has && row.Key != c.Key: // the run has its session: the caller never heard so
+			continue
+		case has:
+		case grant == fleet.Denied:
+			begun.Denied = append(begun.Denied, store.Denial{Claim: c.Claim, Reason: c.Denial()})
+			p.deny(fleet.DeniedClaim{Run: r.ID, Category: r.Category, Key: c.Key, Holder: c.Holder})
+			continue
+		default:
+			if reason := p.overtaken(b.Run, o); reason != "" {
+				begun.Denied = append(begun.Denied, store.Denial{Reason: reason})
+				continue
+			}
+			if begun.Refused = p.start(b, o, &r); begun.Refused.Reason != "" {
+				return begun, nil
+			}
+		}
+		r.Task, r.Key, r.Epoch = o.Task, c.Key, c.Epoch
+		r.Lessons = slices.SortedFunc(slices.Values(o.Lessons), func(a, b fleet.LessonUse) int { return cmp.Compare(a.Lesson, b.Lesson) })
+		p.Claims.Put(c)
+		begun.Claim, begun.Offer, begun.Agent = c.Claim, i, r.Agent
+		break
 	}
-	r.Category, r.Lane = l.Category, l.Lane
-	p.Runs.Put(r)
-	return grant, c, nil
-}
-
-// TakeForRun takes a claim for a run and, unless it is denied, has its session begin.
-func (p Tx) TakeForRun(t store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	p.begins(t)
-	grant, c, err := p.Take(t.TakeRequest)
-	if err != nil || grant == fleet.Denied {
-		return grant, c, err
+	if len(b.Offers) == 0 {
+		begun.Claim = lane.Claim
 	}
-	r, err := p.open(t.Run)
-	if err != nil {
-		return "", fleet.Claim{}, err
+	if begun.Claim.Key == "" {
+		return begun, nil
 	}
-	counted := r.Key == c.Key && r.Epoch == c.Epoch // the run is at work under this very claim
-	r.Task, r.Key, r.Epoch = t.Task, c.Key, c.Epoch
-	for _, u := range p.Uses.Where("run", t.Run) { // of a task tried before
-		p.Uses.Delete(u)
-	}
-	for _, u := range t.Lessons {
-		p.Uses.Put(table.LessonUse{Run: t.Run, LessonUse: u})
-	}
-	if !counted {
-		if err := p.begin(t, &r); err != nil {
-			return "", fleet.Claim{}, err
+	if lane.Key != "" {
+		p.Claims.Put(lane)
+		if !row.InLane() || row.Category != b.Category || row.Lane != b.Lane {
+			r.LaneAt, r.LaneLeft = p.Now(), time.Time{}
 		}
 	}
 	p.Runs.Put(r)
-	return grant, c, nil
+	return begun, nil
 }
 
 // begins asks for all that a session begins by.
-func (p Tx) begins(t store.RunTake) {
-	run := p.Runs.Like(runRow(t.Run))
-	agent := run.Col("agent")
-	if t.Agent != "" {
-		agent = table.In([]string{t.Agent})
+func (p Tx) begins(b store.Begin) {
+	run := p.Runs.Like(runRow(b.Run))
+	if b.Lane > 0 {
+		p.Ahead(p.Claims.Like(claimRow(fleet.LaneKey(b.Category, b.Lane))))
 	}
-	p.Ahead(run, p.Uses.Ask("run", t.Run), p.Tasks.Like(fleet.TaskMemory{Task: t.Task}), p.Open.Ask("ended_at", nil),
-		p.Agents.Ask("agent", agent), p.Billed.Ask("agent", agent, lastBilled(agent)), p.Spent.Ask("day", p.Day()))
+	p.Ahead(run, p.Denials.Ask(latestID("denials")), p.Open.Ask("ended_at", nil), p.Spent.Ask("day", p.Day()))
 	p.Ahead(p.asksRanking()...)
-	if t.Room.Takes { // a run that worked before may have its place
-		p.Ahead(p.Places.Like(table.Place{Run: t.Run}), p.Places.Ask("given_at", nil), p.Away.Ask())
+	for _, o := range b.Offers {
+		p.Ahead(p.Tasks.Like(fleet.TaskMemory{Task: o.Task}), p.Claims.Like(claimRow(o.Key)))
+	}
+	for _, t := range b.Agents {
+		agent := run.Col("agent")
+		if t.Agent != "" {
+			agent = table.In([]string{t.Agent})
+		}
+		p.Ahead(p.Agents.Ask("agent", agent), p.Billed.Ask("agent", agent, lastBilled(agent)))
+		if t.Room.Takes { // a run that worked before may have its place
+			p.Ahead(p.Places.Like(table.Place{Run: b.Run}), p.Places.Ask("given_at", nil), p.Away.Ask())
+		}
 	}
 }
 
-// begin counts the session that a run begins, unless something has come in its way, and notes in the
-// run's row which one it is, in what round and under what load.
-func (p Tx) begin(t store.RunTake, r *table.Run) error {
-	if err := AsPicked(t, p.task(t.Task)); err != nil {
-		return err
+// overtaken is what has come in the way of an offer since the run looked, or "".
+func (p Tx) overtaken(run fleet.RunID, o store.Offer) string {
+	if reason := AsPicked(o, p.task(o.Task)); reason != "" {
+		return reason
 	}
-	for _, o := range p.underWay() { // at a task that no other run may be at: it came there since this one looked
-		if o.ID != t.Run && o.Key != "" && slices.Contains(t.Apart, o.Task) {
-			return NotApart(o.ID, o.Task)
+	for _, at := range p.underWay() { // at a task that no other run may be at
+		if at.ID != run && at.Key != "" && slices.Contains(o.Apart, at.Task) {
+			return fmt.Sprintf("run %s took task %q while this run looked, and [review] serialize has files of both", at.ID, at.Task)
 		}
 	}
+	return ""
+}
+
+func (p Tx) deny(d fleet.DeniedClaim) {
+	d.At = p.Now()
+	p.Denials.Put(table.Denial{ID: p.Denials.Last(latestID("denials")).ID + 1, DeniedClaim: d})
+}
+
+// start counts the session that a run begins, with the first agent that can work, and notes in the run's row which
+// one it is, in what round and under what load. It refuses a run of which no agent can.
+func (p Tx) start(b store.Begin, o store.Offer, r *table.Run) fleet.RefusedError {
 	if r.Nth > 0 { // the worker never heard of its grant, which has expired: the session is on account
-		return nil
+		return fleet.RefusedError{}
 	}
-	m := p.learn(bandit.Event{Kind: bandit.Began, Category: r.Category, Run: r.ID})
-	r.Round, r.Load, r.Nth = m.Round, m.Load, m.Nth
-	return p.admit(t, r)
+	var refusals []fleet.RefusedError
+	agents := b.Agents
+	if len(agents) == 0 {
+		agents = []fleet.Terms{{}}
+	}
+	for _, t := range agents {
+		t.Agent = cmp.Or(t.Agent, r.Agent)
+		if o.Roomy {
+			t.Room = fleet.Room{}
+		}
+		refused := p.admit(t, r)
+		if refused.Reason != "" {
+			refusals = append(refusals, refused)
+			continue
+		}
+		m := p.learn(bandit.Event{Kind: bandit.Began, Category: r.Category, Run: r.ID})
+		r.Round, r.Load, r.Nth = m.Round, m.Load, m.Nth
+		r.Branch = o.Branch
+		if o.Owed.Owed != "" {
+			p.remember(fleet.TaskMemory{Task: o.Task, Run: r.ID, TaskLeft: o.Owed})
+		}
+		return fleet.RefusedError{}
+	}
+	return allRefused(refusals)
+}
+
+// allRefused is why a run did not begin that has these agents.
+func allRefused(list []fleet.RefusedError) fleet.RefusedError {
+	all := fleet.RefusedError{Outcome: fleet.Unavailable}
+	if len(list) == 1 {
+		return list[0]
+	}
+	var reasons []string
+	for _, r := range list {
+		reasons = append(reasons, r.Reason)
+		all.Scope = cmp.Or(all.Scope, r.Scope)
+		if r.Outcome == fleet.Busy || r.Outcome == fleet.Quota && all.Outcome != fleet.Busy {
+			all.Outcome = r.Outcome
+		}
+	}
+	all.Reason = strings.Join(slices.Compact(reasons), "; ")
+	return all
 }
 
 // admit refuses a run whose agent cannot work or whose budget is used up, and reserves
 // for one that may go on, from every scope that it is of, what a session of its agent is expected
 // to use.
-func (p Tx) admit(t store.RunTake, r *table.Run) error {
-	t.Agent = cmp.Or(t.Agent, r.Agent)
+func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
 	a.Bills = p.bills(a)
-	ask := Admission{Terms: t.Terms, Now: p.Now(), State: a.On(r.Host)}
+	ask := Admission{Terms: t, Now: p.Now(), State: a.On(r.Host)}
 	if t.Room.Takes {
 		away, _ := p.Away.Get(fleet.Away{})
 		ask.Taken, ask.Away = len(p.Places.Where("given_at", nil)), away.At(p.Now())
 	}
 	for _, o := range p.underWay() {
-		if o.ID == t.Run {
+		if o.ID == r.ID {
 			continue
 		}
 		ask.Probing = ask.Probing || o.ID == ask.State.Probe
@@ -187,7 +254,7 @@ func (p Tx) admit(t store.RunTake, r *table.Run) error {
 		return refusals[0]
 	}
 	if ask.State.Tried() {
-		a.Probe = t.Run
+		a.Probe = r.ID
 		p.putAgent(a)
 	}
 	tokens, usd := a.Expected(t.Budgets)
@@ -196,9 +263,9 @@ func (p Tx) admit(t store.RunTake, r *table.Run) error {
 	}
 	r.Agent, r.Box, r.Day, r.ReservedTokens, r.ReservedUSD = t.Agent, t.Box, p.Today(), tokens, usd
 	if t.Room.Takes {
-		p.takePlace(t.Run, p.Now())
+		p.takePlace(r.ID, p.Now())
 	}
-	return nil
+	return fleet.RefusedError{}
 }
 
 // bills are those of an agent's last sessions, newest first.

@@ -38,12 +38,17 @@ func (p Tx) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
 	if err := p.Fence(h, p.Now()); err != nil {
 		return err
 	}
+	p.remember(m)
+	return nil
+}
+
+// remember stores what is left of a task now. What sessions brought it stays, unless its state is another.
+func (p Tx) remember(m fleet.TaskMemory) {
 	if before := p.task(m.Task); !m.Changed {
 		m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
 	}
 	m.Since = p.Now()
 	p.putTask(m)
-	return nil
 }
 
 // forgotten is a task of which nothing is remembered but how many sessions it has taken.

@@ -63,11 +63,6 @@ func (p Tx) claims(holder fleet.Holder) []table.Claim {
 	return p.Claims.Where("holder", holder, "released_at", nil)
 }
 
-// holds are those of lanes that a run has not given back.
-func (p Tx) holds(run fleet.RunID) []table.Hold {
-	return p.Holds.Where("run", run, "released_at", nil)
-}
-
 // lastBilled bounds runs by the last with a bill of each of these agents that counts.
 func lastBilled(agents table.Set) table.Only {
 	return table.Only{SQL: fmt.Sprintf(`bill > coalesce((select billed_after from agents where agent in ?), '')

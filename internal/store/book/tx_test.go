@@ -71,14 +71,6 @@ func TestWrites(t *testing.T) {
 		{"release a lane", []table.Claim{held(lane)}, func(p book.Tx) error {
 			return given(p.Release(store.Hold{Key: lane, Holder: run.Holder()}, fleet.EndingReleased, ""))
 		}, []table.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
-		{"give back all but the lane", []table.Claim{held("k"), held(lane)}, func(p book.Tx) error {
-			p.ReleaseHolder(run.Holder(), fleet.EndingDone)
-			return nil
-		}, []table.Claim{with("k", back(fleet.EndingDone, ""))}, nil, nil},
-		{"leave the lane", []table.Claim{held("k"), held(lane)}, func(p book.Tx) error {
-			p.LeaveLane(run)
-			return nil
-		}, []table.Claim{with(lane, back(fleet.EndingReleased, ""))}, []fleet.RunID{run}, nil},
 		{"abandon", []table.Claim{held("k"), with("l", back(fleet.EndingDone, ""))}, func(p book.Tx) error {
 			if left, err := p.Abandon(store.Gone{Run: run, Reason: "found dead"}); !left || err != nil {
 				return errors.New("nothing was left")
@@ -101,7 +93,7 @@ func TestWrites(t *testing.T) {
 			for _, c := range tt.there {
 				p.Claims.Know(c)
 				if c.Key == lane {
-					p.Holds.Know(table.Hold{LaneHold: fleet.LaneHold{Run: run, Category: "code", Lane: 1, AcquiredAt: at(-10)}})
+					p.Runs.Know(table.Run{Run: fleet.Run{ID: run, Category: "code", Lane: 1}, LaneAt: at(-10)})
 				}
 			}
 			if err := tt.write(p); !errors.Is(err, tt.err) {
@@ -109,8 +101,10 @@ func TestWrites(t *testing.T) {
 			}
 			must.Equal(t, "decided", p.Claims.Written(), tt.want)
 			var vacated []fleet.RunID
-			for _, h := range p.Holds.Written() {
-				vacated = append(vacated, h.Run)
+			for _, r := range p.Runs.Written() {
+				if !r.InLane() && !r.LaneAt.IsZero() {
+					vacated = append(vacated, r.ID)
+				}
 			}
 			must.Equal(t, "vacated", vacated, tt.vacated)
 		})

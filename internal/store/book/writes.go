@@ -24,24 +24,10 @@ func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string) err
 	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch) }, "record the branch of run %s", id)
 }
 
-// LaneTaken takes the claim of a lane for a run and records that the run holds the lane.
-func (w Writer) LaneTaken(ctx context.Context, l store.LaneTake) (fleet.Grant, fleet.Claim, error) {
-	return w.granted(ctx, func(p Tx) (fleet.Grant, fleet.Claim, error) { return p.TakeLane(l) }, "take lane %s.%d", l.Category, l.Lane)
-}
-
-// TakeForRun takes a claim for a run and, when it is granted, has its session begin, all in one
-// transaction.
-func (w Writer) TakeForRun(ctx context.Context, t store.RunTake) (fleet.Grant, fleet.Claim, error) {
-	return w.granted(ctx, func(p Tx) (fleet.Grant, fleet.Claim, error) { return p.TakeForRun(t) }, "take claim %q", t.Key)
-}
-
-// Denied records a denial.
-func (w Writer) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return w.note(ctx, func(p Tx) {
-		last := p.Denials.Last(latestID("denials"))
-		d.At = p.Now()
-		p.Denials.Put(table.Denial{ID: last.ID + 1, DeniedClaim: d})
-	}, "record denial of run %s", d.Run)
+// Begin has a run begin a session. All of it is one transaction: if we die before the commit, nothing is taken and
+// the run is open without a claim. If we die after it, the run has its session, and the next reaping ends it.
+func (w Writer) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
+	return unrefused(ctx, w, func(p Tx) (store.Begun, error) { return p.Begin(b) }, "begin the session of run %s", b.Run)
 }
 
 // Complete ends a run that worked under a claim: outcome, grade and what is
@@ -174,5 +160,9 @@ func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
 
 // ComeBack ends that the reviewer is away.
 func (w Writer) ComeBack(ctx context.Context) (bool, error) {
-	return decided(ctx, w, func(p Tx) bool { return p.Away.Delete(fleet.Away{}) }, "note that the reviewer is back")
+	return decided(ctx, w, func(p Tx) bool {
+		away, _ := p.Away.Get(fleet.Away{})
+		p.Away.Put(fleet.Away{})
+		return !away.Since.IsZero()
+	}, "note that the reviewer is back")
 }

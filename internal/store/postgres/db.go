@@ -220,9 +220,9 @@ type write struct {
 	m       book.Meeting
 	kind    book.Kind
 	begun   bool
-	failed  error           // why the server did not answer
-	lineage []fleet.Lineage // of the store, if it has one
-	written int64           // by this machine
+	failed  error         // why the server did not answer
+	lineage fleet.Lineage // of the store; zero: it has none
+	written int64         // by this machine
 }
 
 // read asks the server. With the first question the write begins: the fleet's row is locked, unless only a claim is
@@ -250,7 +250,7 @@ func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statem
 	}
 	trip := append(append(w.d.begins("begin"), w.d.past.asks(&w.m)...), row)
 	if w.kind != book.Renewal {
-		trip = append(trip, table.Lineage().Select(func(l fleet.Lineage) { w.lineage = append(w.lineage, l) }, ""))
+		trip = append(trip, table.Lineage().Select(func(l fleet.Lineage) { w.lineage = l }, ""))
 	}
 	if w.counts() {
 		trip = append(trip, table.Writes().Select(func(a table.Acknowledged) { w.written = a.Writes }, "where host = $1", w.m.Host))
@@ -268,8 +268,8 @@ func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statem
 	if w.m.Seen.Deposed(w.m.Server) {
 		return deposed{w.m}
 	}
-	w.tx.Begin(now, local)
-	w.tx.Lineage.Know(w.lineage...)
+	w.tx.Tx.Begin(now, local)
+	w.tx.Lineage.Know(w.lineage)
 	if w.counts() && !w.d.dryRun {
 		return w.meet(ctx, c)
 	}
@@ -284,12 +284,8 @@ func (w *write) counts() bool { return w.kind != book.Renewal && w.m.Host != "" 
 //
 // If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
 func (w *write) meet(ctx context.Context, c *pgconn.PgConn) error {
-	var before fleet.Lineage
-	if len(w.lineage) > 0 {
-		before = w.lineage[0]
-	}
-	l := w.m.Lineage(before, w.written, w.tx.Now())
-	if len(w.lineage) > 0 && book.Same(l, before) {
+	l := w.m.Lineage(w.lineage, w.written, w.tx.Now())
+	if book.Same(l, w.lineage) {
 		return nil
 	}
 	return cmp.Or(w.save(ctx, c, l, table.Lineage().Put(l)), error(passed{errMet}))

@@ -46,10 +46,11 @@ func TestLargeRecord(t *testing.T) {
 	const given, known = fleet.RunID("00050000"), fleet.RunID("00050001")
 	begins := func(run fleet.RunID, agent string) func(book.Tx) {
 		return func(p book.Tx) {
-			if g, _, err := p.TakeForRun(store.RunTake{
-				TakeRequest: store.TakeRequest{Key: "k", Holder: run.Holder(), TTL: time.Hour}, Run: run, Terms: fleet.Terms{Agent: agent, Budgets: []fleet.Budget{{Scope: fleet.FleetScope, Tokens: 1e9}}},
-			}); g != fleet.Granted || err != nil {
-				t.Errorf("run %s: %s, %v", run, g, err)
+			if begun, err := p.Begin(store.Begin{
+				Run: run, TTL: time.Hour, Offers: []store.Offer{{Key: "k"}},
+				Agents: []fleet.Terms{{Agent: agent, Budgets: []fleet.Budget{{Scope: fleet.FleetScope, Tokens: 1e9}}}},
+			}); begun.Claim.Key == "" || err != nil {
+				t.Errorf("run %s: %+v, %v", run, begun, err)
 			}
 			must.Equal(t, "tokens", p.Runs.Written()[0].ReservedTokens, int64(100))
 		}
@@ -79,7 +80,7 @@ func TestLargeRecord(t *testing.T) {
 			return err
 		}
 		p := book.Tx{Tx: table.NewTx(bandit.Defaults(), counted)}
-		p.Begin(time.UnixMilli(1_000_000), time.Time{})
+		p.Tx.Begin(time.UnixMilli(1_000_000), time.Time{})
 		p.Far(today)
 		if name == "look" {
 			must.Do(t, counted(look.list))

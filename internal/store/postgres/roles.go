@@ -35,7 +35,7 @@ func (d *DB) grants(role string, works bool) string {
 		return s.String()
 	}
 	var (
-		all       = []string{d.schema + ".lineage", d.schema + ".acknowledged"} // which are not of the record
+		all       = []string{d.schema + ".acknowledged"} // which is not of the record
 		shrinking []string
 	)
 	for _, t := range table.NewTx(bandit.Settings{}, nil).Tables() {

@@ -109,7 +109,7 @@ func TestRestOfOneMachine(t *testing.T) {
 		r := fleet.Run{ID: id, Category: "code", CreatedAt: clock.Now(), Seat: fleet.Seat{Host: host}}
 		err := a.AddRun(t.Context(), r)
 		if err == nil {
-			_, _, err = a.TakeForRun(t.Context(), store.RunTake{
+			_, _, err = storetest.TakeForRun(t.Context(), a, storetest.RunTake{
 				TakeRequest: store.TakeRequest{Key: fleet.Key(id), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: fleet.TaskID(id),
 			})
 		}

@@ -43,8 +43,8 @@ func (w week) play(grades []float64, fates []fleet.Fate) *DB {
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
 		must.Do(w.t, d.AddRun(ctx, r))
 		must.Do(w.t, d.BeginRun(ctx, r.ID, 7))
-		take := store.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
-		_, c, err := d.TakeForRun(ctx, take)
+		take := storetest.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
+		_, c, err := storetest.TakeForRun(ctx, d, take)
 		must.Do(w.t, err)
 		r.Key, r.Epoch, r.Verdict = c.Key, c.Epoch, fleet.Verdict{Outcome: fleet.Productive, Grade: &g}
 		must.Do(w.t, d.Complete(ctx, r))

@@ -47,7 +47,7 @@ func TestRecordPlans(t *testing.T) {
 		"runs, watched":                {ask: func(r table.Reader) error { return errOf(r.Watched(t.Context(), past, past, 9)) }, uses: `runs_work \(id>\?\)`},
 		"tallies":                      {ask: func(r table.Reader) error { return errOf(r.Tallies(t.Context(), store.Span{From: past}, 0)) }, uses: `PRIMARY KEY \(id>\? AND id<\?\)`, sorts: true},
 		"entitled":                     {ask: func(r table.Reader) error { return errOf(r.Entitled(t.Context(), store.Span{From: past})) }, uses: `fires_at \(at>\? AND at<\?\)$`},
-		"lane holds":                   {ask: func(r table.Reader) error { return errOf(r.LaneHolds(t.Context(), past)) }, uses: `lane_holds_end \(released_at>\?\)`, sorts: true},
+		"lane holds":                   {ask: func(r table.Reader) error { return errOf(r.LaneHolds(t.Context(), past)) }, uses: `runs_lane \(lane_left>\?\)`, sorts: true},
 		"denials, since":               {ask: func(r table.Reader) error { return errOf(r.DeniedClaims(t.Context(), past)) }, uses: `denials_at \(at>\?\)`},
 		"denials, any":                 {ask: denials(store.DenialQuery{}), uses: `^SCAN denials$`},
 		"denials, of a run":            {ask: denials(store.DenialQuery{Run: "0r1"}), uses: `denials_run \(run=\?\)`},

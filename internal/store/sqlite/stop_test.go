@@ -93,7 +93,7 @@ type stoppedWrite struct {
 
 func stoppedWrites() map[string]stoppedWrite {
 	run := fleet.Run{ID: "0r1", Category: "code", Key: "k", Epoch: 1, CreatedAt: storetest.Start()}
-	take := store.RunTake{
+	take := storetest.RunTake{
 		TakeRequest: store.TakeRequest{Key: "k", Holder: run.ID.Holder(), TTL: time.Hour}, Run: run.ID, Task: "k",
 		Lessons: []fleet.LessonUse{{Lesson: "a", Injected: true}, {Lesson: "b"}},
 	}
@@ -107,9 +107,9 @@ func stoppedWrites() map[string]stoppedWrite {
 		if err := planned(ctx, d); err != nil {
 			return err
 		}
-		_, _, err := d.LaneTaken(ctx, store.LaneTake{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
+		_, _, err := storetest.TakeLane(ctx, d, store.Begin{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
 		if err == nil {
-			_, _, err = d.TakeForRun(ctx, take)
+			_, _, err = storetest.TakeForRun(ctx, d, take)
 		}
 		return err
 	}
@@ -127,7 +127,7 @@ func stoppedWrites() map[string]stoppedWrite {
 			return err
 		}},
 		"TakeForRun": {planned, func(ctx context.Context, d *DB) error {
-			_, _, err := d.TakeForRun(ctx, take)
+			_, _, err := storetest.TakeForRun(ctx, d, take)
 			return err
 		}},
 		"Complete": {begun, end(fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)})},

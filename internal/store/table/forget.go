@@ -12,7 +12,6 @@ import (
 func Forgettable(before time.Time) Only {
 	return Only{
 		fmt.Sprintf(`id < ? and ended_at < ? and held = 0
-and not exists (select 1 from lane_holds where run = runs.id and released_at is null)
 and not exists (select 1 from places where run = runs.id and given_at is null)
 and not exists (select 1 from feedback where run = runs.id and said <> '')
 and id not in (select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;')
@@ -37,7 +36,7 @@ func (tx *Tx) Forget(runs []fleet.RunID, after, until fleet.FireID, before time.
 	if len(runs) == 0 {
 		return
 	}
-	for _, name := range []string{"lane_holds", "run_lessons", "fates", "denials"} {
+	for _, name := range []string{"fates", "denials"} {
 		tx.Also("delete from "+name+" where run in "+places(runs), args(runs)...)
 	}
 	tx.Also("delete from runs where id in "+places(runs), args(runs)...)

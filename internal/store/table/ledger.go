@@ -105,7 +105,6 @@ coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order b
 // missing are the runs and fires that another row speaks of and that are not there, and which run.
 const missing = `select 'run ' || run || ' of fire ' || fire, run from choices where run <> '' and run not in (select id from runs)
 union select 'run ' || followed_by || ', which followed run ' || id, followed_by from runs where followed_by <> '' and followed_by not in (select id from runs)
-union select 'run ' || run || ', which held lane ' || category || '.' || lane, run from lane_holds where run not in (select id from runs)
 union select 'run ' || run || ', which was denied ' || key, run from denials where run not in (select id from runs)
 union select 'fire ' || fire || ' of run ' || id, '' from runs where fire is not null and fire not in (select id from fires)
 order by 1`

@@ -13,7 +13,10 @@ import (
 // index on their end finds those; of a long past they are few.
 func (r Reader) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
 	return read(ctx, r, "lane holds", func(add func(fleet.LaneHold)) Statement {
-		return Holds().Select(func(h Hold) { add(h.LaneHold) }, "where released_at is null or released_at > $1 order by acquired_at, run, released_at nulls last, category, lane", since.UnixMilli())
+		return Runs().With("id", "category", "lane", "lane_at", "lane_left").Select(func(r Run) {
+			add(fleet.LaneHold{Run: r.ID, Category: r.Category, Lane: r.Lane, AcquiredAt: r.LaneAt, ReleasedAt: r.LaneLeft})
+		}, `where id in (select id from runs where lane_left > $1
+union all select id from runs where ended_at is null and id > '' and lane_at is not null and lane_left is null) order by lane_at, id`, since.UnixMilli())
 	})
 }
 

@@ -27,13 +27,6 @@ func Choices() Table[Choice] {
 	}}
 }
 
-// Uses is the lessons that matched runs.
-func Uses() Table[LessonUse] {
-	return Table[LessonUse]{"run_lessons", 2, func(u *LessonUse) []Column {
-		return columns("run", &u.Run, "lesson", &u.Lesson, "version", &u.Version, "injected", Flag{&u.Injected})
-	}}
-}
-
 // Spending is the use of each day, by scope.
 func Spending() Table[Spent] {
 	return Table[Spent]{"spent", 2, func(s *Spent) []Column {
@@ -80,16 +73,6 @@ func Notices() Table[Notice] {
 	}}
 }
 
-// Holds is every hold of a lane.
-func Holds() Table[Hold] {
-	return Table[Hold]{"lane_holds", 4, func(h *Hold) []Column {
-		return columns(
-			"run", &h.Run, "category", &h.Category, "lane", &h.Lane, "acquired_at", When(&h.AcquiredAt),
-			"released_at", When(&h.ReleasedAt), "host", &h.Host,
-		)
-	}}
-}
-
 // Denials is every claim that a run was denied.
 func Denials() Table[Denial] {
 	return Table[Denial]{"denials", 1, func(d *Denial) []Column {
@@ -107,10 +90,9 @@ func Resets() Table[Reset] {
 	}}
 }
 
-// Away is whether the reviewer is away.
+// Away is whether the reviewer is away, in the fleet's one row.
 func Away() Table[fleet.Away] {
-	return Table[fleet.Away]{"away", 1, func(a *fleet.Away) []Column {
-		one := 1
-		return columns("one", &one, "since", When(&a.Since), "until", When(&a.Until), "reason", &a.Reason)
+	return Table[fleet.Away]{"fleet", 0, func(a *fleet.Away) []Column {
+		return columns("away_since", When(&a.Since), "away_until", When(&a.Until), "away_reason", &a.Reason)
 	}}
 }

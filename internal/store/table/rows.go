@@ -99,7 +99,8 @@ func Runs() Table[Run] {
 			"reserved_tokens", &r.ReservedTokens, "reserved_usd", &r.ReservedUSD, "commits", JSON{&r.Commits, "[]"},
 			"branch", &r.Branch, "quota_until", When(&r.QuotaUntil), "followed_by", &r.FollowedBy,
 			"followed", &r.Followed, "stop", &r.Stop, "lease_over", When(&r.LeaseOver),
-			"overran_to", When(&r.OverranTo),
+			"overran_to", When(&r.OverranTo), "lane_at", When(&r.LaneAt), "lane_left", When(&r.LaneLeft),
+			"lessons", JSON{&r.Lessons, "[]"},
 		)
 	}}
 }
@@ -118,18 +119,11 @@ func Fates() Table[Fate] {
 func Hosts() Table[fleet.Host] {
 	return Table[fleet.Host]{"hosts", 1, func(h *fleet.Host) []Column {
 		return columns(
-			"id", &h.ID, "name", &h.Name, "machine", &h.Machine, "boot", &h.Boot, "version", &h.Version,
+			"id", &h.ID, "name", &h.Name, "machine", &h.Machine, "boot", &h.Boot, "boots", JSON{&h.Boots, "[]"}, "version", &h.Version,
 			"arch", &h.Arch, "workspace", &h.Workspace, "slots", &h.Slots, "labels", JSON{&h.Labels, "[]"},
 			"config", &h.Config, "ahead", &h.Ahead, "fired_at", When(&h.FiredAt),
 			"gone_at", When(&h.GoneAt), "reason", &h.Reason,
 		)
-	}}
-}
-
-// Boots is every start of a machine that was seen.
-func Boots() Table[Boot] {
-	return Table[Boot]{"host_boots", 2, func(b *Boot) []Column {
-		return columns("host", &b.Host, "boot", &b.Boot, "first_seen", When(&b.FirstSeen))
 	}}
 }
 
@@ -147,11 +141,11 @@ func Tails() Table[fleet.Tail] {
 	}}
 }
 
-// Lineage is the past of a store that several machines share.
+// Lineage is the past of a store that several machines share, in the fleet's one row.
 func Lineage() Table[fleet.Lineage] {
-	return Table[fleet.Lineage]{"lineage", 1, func(l *fleet.Lineage) []Column {
+	return Table[fleet.Lineage]{"fleet", 0, func(l *fleet.Lineage) []Column {
 		return columns(
-			"one", new(1), "incarnation", &l.Incarnation, "servers", JSON{&l.Servers, "{}"},
+			"incarnation", &l.Incarnation, "servers", JSON{&l.Servers, "{}"},
 			"synchronous", Flag{&l.Synchronous}, "since", When(&l.Since), "lost", &l.Lost,
 			"grants_from", When(&l.GrantsFrom),
 		)

@@ -117,7 +117,11 @@ const landing = `coalesce((select decided_at from reviews where run = runs.id an
 // LessonUses reads the lessons that matched a run, by id.
 func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error) {
 	return read(ctx, r, "lessons of run "+string(run), func(add func(fleet.LessonUse)) Statement {
-		return Uses().Select(func(u LessonUse) { add(u.LessonUse) }, "where run = $1 order by lesson", run)
+		return Runs().With("lessons").Select(func(r Run) {
+			for _, u := range r.Lessons {
+				add(u)
+			}
+		}, "where id = $1", run)
 	})
 }
 

@@ -68,4 +68,6 @@ func bare(sql string) string {
 }
 
 // FleetColumns are the columns of the one row of fleet that a write changes.
-func FleetColumns() string { return Fleets().Names() }
+func FleetColumns() string {
+	return strings.Join([]string{Fleets().Names(), Lineage().Names(), Away().Names()}, ", ")
+}

@@ -150,7 +150,7 @@ func hosts(list *[]fleet.Host) []Statement {
 	heard := map[string]time.Time{}
 	return []Statement{
 		LastHeard().Select(func(h Heard) { heard[h.Host] = h.At }, ""),
-		Hosts().Select(func(h fleet.Host) {
+		Hosts().Without("boots").Select(func(h fleet.Host) {
 			h.HeardAt = heard[h.ID]
 			*list = append(*list, h)
 		}, "order by name, id"),

@@ -20,13 +20,11 @@ type Tx struct {
 	Local time.Time       // this machine's clock at [Tx.Now]; zero: it is the store's
 
 	Fleet    Rows[Fleet]         // one
-	Lineage  Rows[fleet.Lineage] // at most one
+	Lineage  Rows[fleet.Lineage] // one
 	Fires    Rows[Fire]
 	Choices  Rows[Choice]
 	Runs     Rows[Run]
 	Claims   Rows[Claim]
-	Holds    Rows[Hold]
-	Uses     Rows[LessonUse]
 	Fates    Rows[Fate]
 	Events   Rows[bandit.Event]
 	Rankings Rows[Ranking]
@@ -39,9 +37,8 @@ type Tx struct {
 	Reviews  Rows[fleet.Review]
 	Feedback Rows[fleet.Feedback]
 	Notices  Rows[Notice]
-	Away     Rows[fleet.Away] // at most one
+	Away     Rows[fleet.Away] // one
 	Hosts    Rows[fleet.Host] // without when they were heard of
-	Boots    Rows[Boot]
 	Heard    Rows[Heard]
 	Tails    Rows[fleet.Tail]
 	Denials  Rows[Denial]
@@ -75,8 +72,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Choices, Choices(), shrinks)
 	add(tx, &tx.Runs, Runs(), shrinks)
 	add(tx, &tx.Claims, Claims(), stays)
-	add(tx, &tx.Holds, Holds(), shrinks)
-	add(tx, &tx.Uses, Uses(), shrinks)
 	add(tx, &tx.Fates, Fates(), shrinks)
 	add(tx, &tx.Events, Events(), shrinks)
 	add(tx, &tx.Rankings, Rankings(), shrinks)
@@ -89,14 +84,13 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Reviews, Reviews(), stays)
 	add(tx, &tx.Feedback, Feedback(), stays)
 	add(tx, &tx.Notices, Notices(), shrinks)
-	add(tx, &tx.Away, Away(), shrinks)
+	add(tx, &tx.Away, Away(), apart)
 	add(tx, &tx.Hosts, Hosts(), shrinks)
-	add(tx, &tx.Boots, Boots(), shrinks)
 	add(tx, &tx.Heard, LastHeard(), shrinks)
 	add(tx, &tx.Tails, Tails(), shrinks)
 	add(tx, &tx.Denials, Denials(), shrinks)
 	add(tx, &tx.Resets, Resets(), stays)
-	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at"), brief)
+	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at", "lane_at", "lane_left"), brief)
 	add(tx, &tx.Billed, Runs().With("id", "agent", "bill", "tokens", "usd", "cost"), brief)
 	add(tx, &tx.Told, Tails().With("run", "at"), brief)
 	add(tx, &tx.Old, Runs().With("id"), brief)

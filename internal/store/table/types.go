@@ -33,7 +33,20 @@ type Run struct {
 	Day            string            // of the claim, UTC: whose budgets it counts for; empty: it is on no account
 	ReservedTokens int64             // in the budgets, until the end has better figures
 	ReservedUSD    float64
-	Bill           fleet.RunID // the id, if it worked and has a bill; empty: it says nothing of the next
+	Bill           fleet.RunID       // the id, if it worked and has a bill; empty: it says nothing of the next
+	Lessons        []fleet.LessonUse // that matched its session, by id
+	LaneAt         time.Time         // when it took its lane, whose lock it had; zero: it has none
+	LaneLeft       time.Time         // when it gave that back, while it had the lock; zero: it has it
+}
+
+// InLane reports whether the run has a lane.
+func (r Run) InLane() bool { return !r.LaneAt.IsZero() && r.LaneLeft.IsZero() }
+
+// LeaveLane notes that the run has given its lane back, if it had one.
+func (r *Run) LeaveLane(at time.Time) {
+	if r.InLane() {
+		r.LaneLeft = at
+	}
 }
 
 // Mark is what the ranking needs of the run's session.
@@ -69,12 +82,6 @@ type Spent struct {
 	fleet.Spent        // without what is reserved for sessions under way
 }
 
-// LessonUse is a row of run_lessons.
-type LessonUse struct {
-	Run fleet.RunID
-	fleet.LessonUse
-}
-
 // Place is a row of places: one in review that work has, or had.
 type Place struct {
 	Run      fleet.RunID
@@ -101,19 +108,6 @@ type Choice struct {
 	Fire  fleet.FireID
 	Place int // in the order of decision, from 1
 	fleet.Choice
-}
-
-// Hold is a row of lane_holds.
-type Hold struct {
-	fleet.LaneHold
-	Host string // the identity of the machine
-}
-
-// Boot is a row of host_boots: a start of a machine.
-type Boot struct {
-	Host      string
-	Boot      string
-	FirstSeen time.Time
 }
 
 // Heard is a row of heard: when a machine last wrote. It is no column of hosts: sessions write it

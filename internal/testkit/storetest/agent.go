@@ -96,7 +96,7 @@ func (contract) Breaker(t *testing.T, b bundle) {
 	b.mustRefuse(t, next, "agent claude: it failed 5 times in a row, last: no login (until 2026-06-26T12:30:00Z)")
 	b.works(t, "0other", "codex")
 	b.clock.Advance(30 * time.Minute)
-	same(t, "probes", b.race(t, 10, func(*store.RunTake) {}), 1)
+	same(t, "probes", b.race(t, 10, func(*RunTake) {}), 1)
 	probe := b.claude(t).Probe
 	b.mustRefuse(t, next, fmt.Sprintf("it failed 5 times in a row, and run %s tries it", probe))
 

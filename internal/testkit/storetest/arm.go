@@ -42,14 +42,14 @@ func (contract) Debit(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
 	refused := takeFor("0r1", "fix")
 	refused.TTL = 0
-	_, _, err := b.TakeForRun(ctx, refused)
+	_, _, err := TakeForRun(ctx, b, refused)
 	mustBe(t, err, fleet.ErrUsage)
 	same(t, "without a grant", b.accounts(t), map[fleet.Category]bandit.Account{})
 
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
 	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
 	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
-	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Renewed)
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
 	must.Get(b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour))(t)
 	// A worker that never heard of its grant may come back when that has expired.
 	b.clock.Advance(2 * time.Hour)
@@ -80,7 +80,7 @@ func (contract) DebitAfterPivot(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
-	must.Do(t, b.LaneReleased(t.Context(), "0r1"))
+	must.Do(t, LeaveLane(t.Context(), b, "0r1"))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}

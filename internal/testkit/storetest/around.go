@@ -47,10 +47,6 @@ func (a around) Release(ctx context.Context, h store.Hold, ending fleet.Ending, 
 	return answered(a, "Release", func() (fleet.Claim, error) { return a.Store.Release(ctx, h, ending, reason) })
 }
 
-func (a around) ReleaseHolder(ctx context.Context, h fleet.Holder, ending fleet.Ending) error {
-	return a.do("ReleaseHolder", func() error { return a.Store.ReleaseHolder(ctx, h, ending) })
-}
-
 func (a around) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
 	return answered(a, "RecordFire", func() (fleet.Fire, error) { return a.Store.RecordFire(ctx, f) })
 }
@@ -67,26 +63,12 @@ func (a around) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
 	return a.do("BeginRun", func() error { return a.Store.BeginRun(ctx, id, pid) })
 }
 
-func (a around) LaneTaken(ctx context.Context, l store.LaneTake) (grant fleet.Grant, claim fleet.Claim, err error) {
-	err = a.do("LaneTaken", func() error { grant, claim, err = a.Store.LaneTaken(ctx, l); return err })
-	return grant, claim, err
+func (a around) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
+	return answered(a, "Begin", func() (store.Begun, error) { return a.Store.Begin(ctx, b) })
 }
 
 func (a around) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
 	return a.do("OnBranch", func() error { return a.Store.OnBranch(ctx, id, branch) })
-}
-
-func (a around) LaneReleased(ctx context.Context, id fleet.RunID) error {
-	return a.do("LaneReleased", func() error { return a.Store.LaneReleased(ctx, id) })
-}
-
-func (a around) TakeForRun(ctx context.Context, r store.RunTake) (grant fleet.Grant, claim fleet.Claim, err error) {
-	err = a.do("TakeForRun", func() error { grant, claim, err = a.Store.TakeForRun(ctx, r); return err })
-	return grant, claim, err
-}
-
-func (a around) Denied(ctx context.Context, d fleet.DeniedClaim) error {
-	return a.do("Denied", func() error { return a.Store.Denied(ctx, d) })
 }
 
 func (a around) Complete(ctx context.Context, r fleet.Run) error {

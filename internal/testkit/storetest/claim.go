@@ -178,21 +178,32 @@ func (contract) FencedWrites(t *testing.T, b bundle) {
 	}
 }
 
-func (contract) ReleaseHolder(t *testing.T, b bundle) {
-	must.Do(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingReleased)) // holds nothing
-	b.mustTake(t, store.TakeRequest{Key: "expired", Holder: bob, TTL: time.Second}, fleet.Granted)
-	b.clock.Advance(time.Second)
-	for _, key := range []fleet.Key{"a", "b"} {
-		b.mustTake(t, store.TakeRequest{Key: key, Holder: bob, TTL: time.Hour}, fleet.Granted)
-	}
+// EndGivesBack has a session that holds more than its task: its end gives all of that back, expired or not, and what
+// others hold stays.
+func (contract) EndGivesBack(t *testing.T, b bundle) {
+	r, settled := b.begun(t, "0r1"), b.begun(t, "0r2")
+	b.mustTake(t, store.TakeRequest{Key: "expired", Holder: "run:0r1", TTL: time.Second}, fleet.Granted)
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	must.Do(t, b.ReleaseHolder(t.Context(), bob, fleet.EndingDone))
+	for id, lane := range map[fleet.RunID]int{"0r1": 1, "0r2": 2} {
+		b.mustLane(t, id, "code", lane, fleet.Granted)
+	}
+	b.clock.Advance(time.Second)
+	r.Verdict.Outcome = fleet.Lost
+	must.Do(t, b.EndRun(t.Context(), r))
+	settled.Left.State = fleet.StateDone
+	must.Do(t, b.Complete(t.Context(), graded(settled, 0.5)))
 	list := must.Get(b.List(t.Context(), store.Listing{All: true}))(t)
 	var got []string
 	for _, c := range list.Claims {
 		got = append(got, fmt.Sprintf("%s %v %s %v", c.Key, c.Current(b.clock.Now()), c.Ending, c.ReleasedAt.Equal(b.clock.Now())))
 	}
-	same(t, "claims", got, []string{"a false done true", "b false done true", "expired false done true", "hers true  false"})
+	same(t, "claims", got, []string{
+		"category:code:1 false released true", "category:code:2 false released true", "expired false released true", "hers true  false",
+		"task of 0r1 false released true", "task of 0r2 false done true",
+	})
+	for _, h := range must.Get(b.LaneHolds(t.Context(), Start()))(t) {
+		same(t, "lane left at", h.ReleasedAt, b.clock.Now())
+	}
 }
 
 func (contract) Check(t *testing.T, b bundle) {

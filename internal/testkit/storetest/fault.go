@@ -60,7 +60,6 @@ func (contract) Fault(t *testing.T, b bundle) {
 		b.mustTakeForRun(t, take, fleet.Granted)
 		b.meets(t, b.mustRun(t, take.Run), fleet.FaultServer, "its service failed")
 		b.clock.Advance(2 * time.Hour)
-		must.Do(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
 	}
 	same(t, "no failure of the task", len(fleet.WaitingTasks(b.mustSnapshot(t).Tasks)), 0)
 }
@@ -139,7 +138,6 @@ func (contract) FaultOfTask(t *testing.T, b bundle) {
 		r := b.mustRun(t, take.Run)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Fault: fleet.FaultContext, Reason: "too long"}
 		must.Do(t, b.Complete(t.Context(), r))
-		must.Do(t, b.ReleaseHolder(t.Context(), take.Run.Holder(), fleet.EndingReleased))
 	}
 	same(t, "grades", b.arm(t, "code").Graded, before.Graded)
 	same(t, "agent", b.claude(t), fleet.AgentState{Agent: "claude"})

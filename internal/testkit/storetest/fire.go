@@ -160,7 +160,6 @@ func (contract) Snapshot(t *testing.T, b bundle) {
 	ended.Verdict.Outcome = fleet.Busy
 	must.Do(t, b.EndRun(t.Context(), ended))
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
-	must.Do(t, b.ReleaseHolder(t.Context(), "run:0r3", fleet.EndingDone))
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)
 	got.Arms, got.Agents, got.Spent = nil, nil, nil

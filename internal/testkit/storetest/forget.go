@@ -25,15 +25,13 @@ func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.Run
 	}}))(t)
 	must.Do(t, b.BeginRun(ctx, r.ID, 7))
 	b.mustLane(t, r.ID, c, 1, fleet.Granted)
-	must.Do(t, b.Denied(ctx, fleet.DeniedClaim{Run: r.ID, Category: c, Key: "k", Holder: bob}))
+	must.Do(t, Deny(ctx, b, fleet.DeniedClaim{Run: r.ID, Category: c, Key: "k", Holder: bob}))
 	task := fleet.TaskID(r.ID)
 	b.mustTakeForRun(t, takeFor(r.ID, task, fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	r = graded(b.mustRun(t, r.ID), grade)
 	r.Usage = fleet.Usage{Tokens: new(int64(5)), USD: new(0.5), Cost: fleet.CostReported}
 	r.Commits = []string{"c1"}
 	must.Do(t, b.Complete(ctx, r))
-	must.Do(t, b.LaneReleased(ctx, r.ID))
-	must.Do(t, b.ReleaseHolder(ctx, r.ID.Holder(), fleet.EndingDone))
 	must.Get(b.AddFates(ctx, []fleet.Fate{{Run: r.ID, Kind: fleet.FateMerged, Witness: "m"}}))(t)
 	return r.ID
 }
@@ -141,7 +139,7 @@ func (contract) ForgetNothing(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, stays := range []func(id fleet.RunID){
 		func(id fleet.RunID) {
-			b.mustTake(t, store.TakeRequest{Key: "k", Holder: id.Holder(), TTL: time.Hour}, fleet.Granted)
+			b.mustTake(t, store.TakeRequest{Key: "kept", Holder: id.Holder(), TTL: time.Hour}, fleet.Granted)
 		},
 		func(id fleet.RunID) {
 			must.Do(t, b.SaveFeedback(ctx, fleet.Feedback{Run: id, Task: "fix", Said: "again", At: b.clock.Now()}))
@@ -188,7 +186,6 @@ func (contract) ForgetInBetween(t *testing.T, b bundle) {
 			end.EndedAt = b.clock.Now().Add(-25 * time.Minute)
 		}
 		must.Do(t, b.Complete(ctx, end))
-		must.Do(t, b.ReleaseHolder(ctx, end.ID.Holder(), fleet.EndingDone))
 	}
 	if n := b.arm(t, "code").Alarms; n < 2 {
 		t.Errorf("got %d alarms, want that this is a test", n)

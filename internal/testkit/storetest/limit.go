@@ -16,13 +16,13 @@ import (
 )
 
 // asks is a run that has begun and asks for a task of its own, to be worked by an agent.
-func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
+func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) RunTake {
 	t.Helper()
 	return b.asksOn(t, "", id, agent, budgets...)
 }
 
 // asksOn is such a run on a machine.
-func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, budgets ...fleet.Budget) store.RunTake {
+func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, budgets ...fleet.Budget) RunTake {
 	t.Helper()
 	r := plannedRun(id)
 	r.Host = host
@@ -49,12 +49,12 @@ func (b bundle) ends(t *testing.T, r fleet.Run, outcome fleet.Outcome, reason st
 
 // mustRefuse has a request refused for a reason that has so much in it, and nothing
 // written.
-func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
+func (b bundle) mustRefuse(t *testing.T, take RunTake, reason string) {
 	t.Helper()
 	before, run := b.mustSnapshot(t), b.mustRun(t, take.Run)
 	claim, _, err := b.Check(t.Context(), take.Key)
 	must.Do(t, err)
-	grant, c, err := b.TakeForRun(t.Context(), take)
+	grant, c, err := TakeForRun(t.Context(), b, take)
 	var refused fleet.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, reason) {
 		t.Fatalf("got %s, %+v, %v, want it refused: %s", grant, c, err, reason)
@@ -67,9 +67,9 @@ func (b bundle) mustRefuse(t *testing.T, take store.RunTake, reason string) {
 }
 
 // refusal is why a request is refused.
-func (b bundle) refusal(t *testing.T, take store.RunTake) (refused fleet.RefusedError) {
+func (b bundle) refusal(t *testing.T, take RunTake) (refused fleet.RefusedError) {
 	t.Helper()
-	if _, _, err := b.TakeForRun(t.Context(), take); !errors.As(err, &refused) {
+	if _, _, err := TakeForRun(t.Context(), b, take); !errors.As(err, &refused) {
 		t.Fatalf("got %v, want it refused", err)
 	}
 	return refused
@@ -209,7 +209,7 @@ func (contract) FirstReserves(t *testing.T, b bundle) {
 		b := b.fresh(t, bandit.Defaults())
 		first.budget.Scope = fleet.FleetScope
 		same(t, fmt.Sprintf("started under %+v", first.budget),
-			b.race(t, 10, func(r *store.RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
+			b.race(t, 10, func(r *RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
 		s := b.spent(t)[fleet.FleetScope]
 		same(t, "reserved tokens", s.Tokens, first.tokens)
 		same(t, "reserved dollars", s.USD, first.usd)
@@ -303,19 +303,19 @@ func (contract) SettledAfterPivot(t *testing.T, b bundle) {
 
 func (contract) BudgetRace(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 5}
-	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
+	same(t, "granted", b.race(t, 20, func(take *RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
 	same(t, "runs", b.spent(t)[fleet.FleetScope].Runs, 5)
 }
 
 func (contract) SlotsRace(t *testing.T, b bundle) {
-	same(t, "granted", b.race(t, 20, func(take *store.RunTake) { take.Slots = 3 }), 3)
+	same(t, "granted", b.race(t, 20, func(take *RunTake) { take.Slots = 3 }), 3)
 }
 
 // race has runs ask at once, and counts those that were let work. The others must have
 // been refused.
-func (b bundle) race(t *testing.T, n int, as func(*store.RunTake)) int {
+func (b bundle) race(t *testing.T, n int, as func(*RunTake)) int {
 	t.Helper()
-	var takes []store.RunTake
+	var takes []RunTake
 	for i := range n {
 		take := b.asks(t, fleet.RunID(fmt.Sprintf("0race%02d", i)), "claude")
 		as(&take)
@@ -327,7 +327,7 @@ func (b bundle) race(t *testing.T, n int, as func(*store.RunTake)) int {
 	)
 	for _, take := range takes {
 		wg.Go(func() {
-			grant, _, err := b.TakeForRun(t.Context(), take)
+			grant, _, err := TakeForRun(t.Context(), b, take)
 			var refused fleet.RefusedError
 			switch {
 			case err == nil && grant == fleet.Granted:
@@ -342,7 +342,7 @@ func (b bundle) race(t *testing.T, n int, as func(*store.RunTake)) int {
 }
 
 func (contract) Slots(t *testing.T, b bundle) {
-	ask := func(id fleet.RunID, agent string) store.RunTake {
+	ask := func(id fleet.RunID, agent string) RunTake {
 		take := b.asks(t, id, agent)
 		take.Slots = 2
 		return take
@@ -351,7 +351,7 @@ func (contract) Slots(t *testing.T, b bundle) {
 	first := ask("0r1", "claude")
 	b.mustTakeForRun(t, first, fleet.Granted)
 	b.mustTakeForRun(t, ask("0r2", "claude"), fleet.Granted)
-	b.mustTakeForRun(t, first, fleet.Renewed) // it has its slot
+	b.mustTakeForRun(t, first, fleet.Granted) // it has its slot
 	third := ask("0r3", "claude")
 	b.mustRefuse(t, third, "agent claude: all of its 2 slots are in use")
 	b.mustTakeForRun(t, ask("0r4", "codex"), fleet.Granted)

@@ -285,7 +285,7 @@ func (contract) Denials(t *testing.T, b bundle) {
 	deny := func(run fleet.RunID, key fleet.Key, holder fleet.Holder) {
 		b.clock.Advance(time.Second)
 		d := fleet.DeniedClaim{Run: run, Category: "code", Key: key, Holder: holder, At: b.clock.Now()}
-		must.Do(t, b.Denied(t.Context(), d))
+		must.Do(t, Deny(t.Context(), b, d))
 		all = append([]fleet.DeniedClaim{d}, all...)
 	}
 	deny("0r1", "a", bob)

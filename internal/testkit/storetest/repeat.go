@@ -75,9 +75,9 @@ func repeatedWrites() map[string]repeated {
 			return grant{g, c}, err
 		}
 	}
-	takeForRun := func(r store.RunTake) func(context.Context, bundle) (any, error) {
+	takeForRun := func(r RunTake) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
-			_, c, err := b.TakeForRun(ctx, r)
+			_, c, err := TakeForRun(ctx, b, r)
 			return c, err
 		}
 	}
@@ -100,10 +100,10 @@ func repeatedWrites() map[string]repeated {
 		"take for a run":        {begun, takeForRun(takeFor("0r1", "fix", fleet.LessonUse{Lesson: "a", Injected: true})), nil},
 		"take on its lane":      {begun, takeForRun(onLane), nil},
 		"take a lane": {planned, func(ctx context.Context, b bundle) (any, error) {
-			_, c, err := b.LaneTaken(ctx, laneTake("0r1", "code", 1))
+			_, c, err := TakeLane(ctx, b, laneTake("0r1", "code", 1))
 			return c, err
 		}, nil},
-		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return b.LaneReleased(ctx, "0r1") }), nil},
+		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return LeaveLane(ctx, b, "0r1") }), nil},
 		"begin":            {planned, silent(func(ctx context.Context, b bundle) error { return b.BeginRun(ctx, "0r1", 7) }), nil},
 		"branch":           {works, silent(func(ctx context.Context, b bundle) error { return b.OnBranch(ctx, "0r1", "stint/x") }), nil},
 		"fire": {planned, func(ctx context.Context, b bundle) (any, error) {
@@ -124,9 +124,6 @@ func repeatedWrites() map[string]repeated {
 		"release": {held, func(ctx context.Context, b bundle) (any, error) {
 			return b.Release(ctx, store.Hold{Key: "k", Holder: bob, Epoch: 1}, fleet.EndingDone, "so")
 		}, nil},
-		"release all": {works, silent(func(ctx context.Context, b bundle) error {
-			return b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone)
-		}), nil},
 		"end without a claim": {planned, silent(func(ctx context.Context, b bundle) error {
 			_, err := b.NotStarted(ctx, 1, "0r1", "unit refused")
 			return err

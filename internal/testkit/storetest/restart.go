@@ -219,10 +219,6 @@ func (h *history) end(rt *rapid.T) {
 		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
 	}
 	must.Do(h.t, err)
-	if rapid.Bool().Draw(rt, "gives back") {
-		must.Do(h.t, h.LaneReleased(h.t.Context(), s.run.ID))
-		must.Do(h.t, h.ReleaseHolder(h.t.Context(), s.run.ID.Holder(), fleet.EndingDone))
-	}
 }
 
 // forgets has the record begin at some time since the store was made.

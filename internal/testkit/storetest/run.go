@@ -19,14 +19,14 @@ func plannedRun(id fleet.RunID) fleet.Run {
 }
 
 // takeFor is a run's request for the claim on a task.
-func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) store.RunTake {
+func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) RunTake {
 	take := store.TakeRequest{Key: task.Key(), Holder: id.Holder(), Renews: true, TTL: time.Hour}
-	return store.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: lessons}
+	return RunTake{TakeRequest: take, Run: id, Task: task, Lessons: lessons}
 }
 
-func (b bundle) mustTakeForRun(t *testing.T, r store.RunTake, want fleet.Grant) {
+func (b bundle) mustTakeForRun(t *testing.T, r RunTake, want fleet.Grant) {
 	t.Helper()
-	grant, c, err := b.TakeForRun(t.Context(), r)
+	grant, c, err := TakeForRun(t.Context(), b, r)
 	must.Do(t, err)
 	if grant != want {
 		t.Fatalf("got %s, want %s: %+v", grant, want, c)
@@ -126,27 +126,27 @@ func (contract) BeginRun(t *testing.T, b bundle) {
 
 func (contract) Lanes(t *testing.T, b bundle) {
 	at := func(seconds int) time.Time { return Start().Add(time.Duration(seconds) * time.Second) }
-	for _, id := range []fleet.RunID{"0r1", "0r2"} {
+	for _, id := range []fleet.RunID{"0r1", "0r2", "0r3"} {
 		must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	}
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted) // at 0
 	b.clock.Advance(time.Second)
 	b.mustLane(t, "0r2", "docs", 2, fleet.Granted) // at 1
 	b.clock.Advance(time.Second)
-	must.Do(t, b.LaneReleased(t.Context(), "0r1")) // at 2
+	must.Do(t, LeaveLane(t.Context(), b, "0r1")) // at 2
 	b.clock.Advance(time.Second)
-	must.Do(t, b.LaneReleased(t.Context(), "0r1"))
-	b.mustLane(t, "0r1", "triage", 3, fleet.Granted) // at 3
-	if r := b.mustRun(t, "0r1"); r.Category != "triage" || r.Lane != 3 {
+	must.Do(t, LeaveLane(t.Context(), b, "0r1"))
+	b.mustLane(t, "0r3", "triage", 3, fleet.Granted) // at 3
+	if r := b.mustRun(t, "0r3"); r.Category != "triage" || r.Lane != 3 {
 		t.Errorf("got run in %s.%d, want triage.3", r.Category, r.Lane)
 	}
-	if grant, c, err := b.LaneTaken(t.Context(), laneTake("0none", "code", 1)); err == nil {
+	if grant, c, err := TakeLane(t.Context(), b, laneTake("0none", "code", 1)); err == nil {
 		t.Errorf("got a lane for a run that is not there, %s, %+v, want an error", grant, c)
 	}
 	first := fleet.LaneHold{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: at(0), ReleasedAt: at(2)}
 	rest := []fleet.LaneHold{
 		{Run: "0r2", Category: "docs", Lane: 2, AcquiredAt: at(1)},
-		{Run: "0r1", Category: "triage", Lane: 3, AcquiredAt: at(3)},
+		{Run: "0r3", Category: "triage", Lane: 3, AcquiredAt: at(3)},
 	}
 	for since, want := range map[int][]fleet.LaneHold{0: append([]fleet.LaneHold{first}, rest...), 1: append([]fleet.LaneHold{first}, rest...), 2: rest, 9: rest} {
 		got := must.Get(b.LaneHolds(t.Context(), at(since)))(t)
@@ -154,8 +154,7 @@ func (contract) Lanes(t *testing.T, b bundle) {
 	}
 }
 
-// LaneClaims has the claim of a lane beside the hold: both begin and end together, once each,
-// if a run asks twice, and however it gives its other claims back.
+// LaneClaims has the claim of a lane beside the hold: both begin and end together, once each, if a run asks twice.
 func (contract) LaneClaims(t *testing.T, b bundle) {
 	ctx := t.Context()
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
@@ -164,7 +163,7 @@ func (contract) LaneClaims(t *testing.T, b bundle) {
 	lane := fleet.LaneKey("code", 1)
 	c := b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	same(t, "claim", c, fleet.Claim{Key: lane, Holder: "run:0r1", Epoch: 1, AcquiredAt: Start(), ExpiresAt: Start().Add(time.Hour)})
-	same(t, "asked once more", b.mustLane(t, "0r1", "code", 1, fleet.Renewed), c)
+	same(t, "asked once more", b.mustLane(t, "0r1", "code", 1, fleet.Granted), c)
 	before := b.mustRun(t, "0r2")
 	c.ReadAt = b.clock.Now()
 	same(t, "in the way of another", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
@@ -172,15 +171,11 @@ func (contract) LaneClaims(t *testing.T, b bundle) {
 	b.clock.Advance(2 * time.Hour)
 	c.ExpiresAt, c.ReadAt = Start().Add(time.Hour), b.clock.Now()
 	same(t, "an expiry alone frees no session's lane", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
-	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	must.Do(t, b.ReleaseHolder(ctx, "run:0r1", fleet.EndingDone))
-	if c, _, err := b.check(ctx, "fix"); err != nil || c.Ending != fleet.EndingDone {
-		t.Errorf("the task's claim: %+v, %v, want it done", c, err)
-	}
-	b.mustLane(t, "0r2", "code", 1, fleet.Denied)
-	must.Do(t, b.LaneReleased(ctx, "0r1"))
+	ended := b.mustRun(t, "0r1")
+	ended.Verdict.Outcome = fleet.Busy
+	must.Do(t, b.EndRun(ctx, ended))
 	b.clock.Advance(time.Second)
-	must.Do(t, b.LaneReleased(ctx, "0r1"))
+	must.Do(t, b.EndRun(ctx, ended))
 	c = b.mustLane(t, "0r2", "code", 1, fleet.Granted)
 	same(t, "epoch of the next", c.Epoch, fleet.Epoch(2))
 	b.clock.Advance(time.Second)
@@ -193,6 +188,28 @@ func (contract) LaneClaims(t *testing.T, b bundle) {
 	})
 }
 
+// RenewWithLane has one renewal keep both claims of a session, and none when its lane is another's.
+func (contract) RenewWithLane(t *testing.T, b bundle) {
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
+	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
+	b.clock.Advance(time.Minute)
+	fix, lane := store.Hold{Key: "fix", Holder: "run:0r1", Epoch: 1}, fleet.LaneKey("code", 1)
+	must.Get(b.Renew(t.Context(), fix, 2*time.Hour))(t)
+	for _, key := range []fleet.Key{"fix", lane} {
+		c, _, err := b.check(t.Context(), key)
+		must.Do(t, err)
+		same(t, string(key), c.ExpiresAt, b.clock.Now().Add(2*time.Hour))
+	}
+	must.Get(b.Release(t.Context(), store.Hold{Key: lane, Holder: "run:0r1"}, fleet.EndingReleased, ""))(t)
+	b.clock.Advance(time.Minute)
+	_, err := b.Renew(t.Context(), fix, time.Hour)
+	mustBe(t, err, fleet.ErrLost)
+	c, _, err := b.check(t.Context(), "fix")
+	must.Do(t, err)
+	same(t, "the claim on the task", c.ExpiresAt, Start().Add(time.Minute+2*time.Hour))
+}
+
 // SessionOnItsLane has a session without a task: it works under the claim that its run took
 // with the lane, and is counted once.
 func (contract) SessionOnItsLane(t *testing.T, b bundle) {
@@ -201,7 +218,7 @@ func (contract) SessionOnItsLane(t *testing.T, b bundle) {
 	take := takeFor("0r1", "fix")
 	take.Task, take.Key, take.Budgets = "", fleet.LaneKey("code", 1), []fleet.Budget{{Scope: "fleet", Runs: 9}}
 	for range 3 {
-		b.mustTakeForRun(t, take, fleet.Renewed)
+		b.mustTakeForRun(t, take, fleet.Granted)
 		s := b.mustSnapshot(t)
 		same(t, "sessions", s.Arms["code"].Sessions, 1)
 		same(t, "of the day", fleet.SpentBy(s.Spent, "fleet").Runs, 1)
@@ -211,11 +228,45 @@ func (contract) SessionOnItsLane(t *testing.T, b bundle) {
 	}
 }
 
+// FirstOffer has a run begin with the first offer that nobody else has, and the first agent that can work. What is
+// denied is on record; where no agent can work, nothing is taken.
+func (contract) FirstOffer(t *testing.T, b bundle) {
+	b.begun(t, "0r0")
+	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
+	busy, free := fleet.Terms{Agent: "claude", Slots: 1}, fleet.Terms{Agent: "other", Slots: 1}
+	begin := store.Begin{Run: "0r1", Category: "docs", Lane: 2, TTL: time.Hour, Agents: []fleet.Terms{busy, busy}}
+	for _, task := range []fleet.TaskID{"hers", "fix", "later"} {
+		begin.Offers = append(begin.Offers, store.Offer{Task: task, Key: task.Key()})
+	}
+	refused := must.Get(b.Begin(t.Context(), begin))(t)
+	same(t, "refused", refused.Refused, fleet.RefusedError{Reason: "agent claude: all of its 1 slots are in use", Outcome: fleet.Busy})
+	same(t, "the run, refused", b.mustRun(t, "0r1"), plannedRun("0r1"))
+	begin.Agents = append(begin.Agents, free)
+	for range 2 { // who never heard is told again
+		got := must.Get(b.Begin(t.Context(), begin))(t)
+		same(t, "offer", []any{got.Offer, got.Agent, got.Claim.Key, got.Claim.Epoch}, []any{1, "other", fleet.Key("fix"), fleet.Epoch(1)})
+		must.Get(b.Release(t.Context(), store.Hold{Key: "hers", Holder: alice, Epoch: 1}, fleet.EndingDone, ""))(t) // that the first is free by then changes nothing
+	}
+	r := b.mustRun(t, "0r1")
+	same(t, "run", []any{r.Category, r.Lane, r.Task, r.Key, r.Agent}, []any{fleet.Category("docs"), 2, fleet.TaskID("fix"), fleet.Key("fix"), "other"})
+	same(t, "sessions", b.arm(t, "docs").Sessions, 1)
+	for key, want := range map[fleet.Key]bool{"fix": true, "later": false, fleet.LaneKey("docs", 2): true} {
+		if _, held, err := b.check(t.Context(), key); held != want || err != nil {
+			t.Errorf("%s: held %v, %v, want %v", key, held, err, want)
+		}
+	}
+	denied := must.Get(b.DeniedClaims(t.Context(), Start()))(t)
+	if len(denied) != 2 || denied[1].Key != "hers" || denied[1].Holder != alice || denied[1].Category != "docs" {
+		t.Errorf("got %+v denied, want the first offer, at each of the first two times", denied)
+	}
+}
+
 func (contract) TakeForRun(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	grant, c, err := b.TakeForRun(t.Context(), takeFor("0r1", "hers"))
+	grant, c, err := TakeForRun(t.Context(), b, takeFor("0r1", "hers"))
 	must.Do(t, err)
 	if grant != fleet.Denied || c.Holder != alice {
 		t.Errorf("got %s, %+v, want it denied by %s", grant, c, alice)
@@ -224,7 +275,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 
 	b.mustTake(t, store.TakeRequest{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
-	grant, c, err = b.TakeForRun(t.Context(), takeFor("0r1", "free"))
+	grant, c, err = TakeForRun(t.Context(), b, takeFor("0r1", "free"))
 	must.Do(t, err)
 	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
 		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
@@ -234,7 +285,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 
 	refused := takeFor("0r1", "next")
 	refused.TTL = 0
-	_, _, err = b.TakeForRun(t.Context(), refused)
+	_, _, err = TakeForRun(t.Context(), b, refused)
 	mustBe(t, err, fleet.ErrUsage)
 	same(t, "run, refused", b.mustRun(t, "0r1"), want)
 }
@@ -247,7 +298,7 @@ func (contract) TakeForEndedRun(t *testing.T, b bundle) {
 	ended.Verdict.Outcome = fleet.Cancelled
 	must.Do(t, b.EndRun(t.Context(), ended))
 	for _, id := range []fleet.RunID{"0r1", "0none"} {
-		grant, c, err := b.TakeForRun(t.Context(), takeFor(id, "k"))
+		grant, c, err := TakeForRun(t.Context(), b, takeFor(id, "k"))
 		mustBe(t, err, fleet.ErrLost)
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})
@@ -266,9 +317,6 @@ func (contract) Complete(t *testing.T, b bundle) {
 	want.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "recent grades", b.arm(t, "code").Fast, bandit.Sums{W: 1, S: 0.75, G2: 0.5625})
-	if _, held, err := b.check(t.Context(), r.Key); !held || err != nil {
-		t.Errorf("got held %v, %v, want the claim kept until it is released", held, err)
-	}
 	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
 		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
 	}
@@ -288,8 +336,6 @@ func (contract) CompleteOnce(t *testing.T, b bundle) {
 	b.clock.Advance(time.Second)
 	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	mustBe(t, b.Complete(t.Context(), graded(r, 1)), fleet.ErrLost)
-	must.Do(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
-	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	r.Verdict = fleet.Verdict{Outcome: fleet.Lost}
 	mustBe(t, b.EndRun(t.Context(), r), fleet.ErrLost)
 	same(t, "run", b.mustRun(t, "0r1"), want)
@@ -325,7 +371,7 @@ func (contract) CompleteFenced(t *testing.T, b bundle) {
 			must.Get(b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, ""))(t)
 		},
 		"0again": func(r *fleet.Run) { // the same holder, but not the same grant
-			must.Do(t, b.ReleaseHolder(t.Context(), r.ID.Holder(), fleet.EndingReleased))
+			must.Get(b.Release(t.Context(), store.Hold{Key: r.Key, Holder: r.ID.Holder()}, fleet.EndingReleased, ""))(t)
 			b.mustTake(t, store.TakeRequest{Key: r.Key, Holder: r.ID.Holder(), TTL: time.Hour}, fleet.Granted)
 		},
 		"0stale":  func(r *fleet.Run) { r.Epoch-- },

@@ -132,7 +132,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		Known: store.Known{Holder: id.Holder(), Epoch: epoch, Session: rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "session")},
 	}
 	hold := store.Hold{Key: take.Key, Holder: take.Holder, Epoch: epoch, Kept: yes("kept"), Tail: pick("tail", "", "it said so")}
-	forRun := store.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
+	forRun := RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
 	forRun.Key, forRun.Holder, forRun.Renews = task.Key(), id.Holder(), true
 	forRun.Agent, forRun.Slots, forRun.Room = agent, some("slots", 2), fleet.Room{Takes: yes("takes"), Limit: 2}
 	forRun.Budgets = []fleet.Budget{{Scope: fleet.CategoryScope(category), Runs: some("budget", 3)}}
@@ -171,10 +171,10 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	before := fleet.RunID(fmt.Sprintf("0s%02d", some("before", n)))
 	session := func(ctx context.Context, w store.Store) string {
 		err := w.AddRun(ctx, fleet.Run{ID: worked.ID, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now})
-		g, c, taken := w.TakeForRun(ctx, begins)
+		g, c, taken := TakeForRun(ctx, w, begins)
 		end := worked
 		end.Epoch = c.Epoch
-		return answer(errors.Join(err, taken, w.Complete(ctx, end)), g, c) + answer(w.ReleaseHolder(ctx, worked.ID.Holder(), fleet.EndingDone))
+		return answer(errors.Join(err, taken, w.Complete(ctx, end)), g, c)
 	}
 	if n%2 == 0 {
 		return session
@@ -192,19 +192,15 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			c, err := w.Release(ctx, hold, fleet.EndingDone, reason)
 			return answer(err, c)
 		},
-		func(ctx context.Context, w store.Store) string {
-			return answer(w.ReleaseHolder(ctx, hold.Holder, fleet.EndingReleased))
-		},
-		func(ctx context.Context, w store.Store) string { return answer(w.LaneReleased(ctx, id)) },
 		func(ctx context.Context, w store.Store) string { return answer(w.AddRun(ctx, planned)) },
 		func(ctx context.Context, w store.Store) string { return answer(w.BeginRun(ctx, id, pid)) },
 		func(ctx context.Context, w store.Store) string { return answer(w.OnBranch(ctx, id, "work")) },
 		func(ctx context.Context, w store.Store) string {
-			g, c, err := w.LaneTaken(ctx, store.LaneTake{Run: id, Category: category, Lane: lane, TTL: ttl})
+			g, c, err := TakeLane(ctx, w, store.Begin{Run: id, Category: category, Lane: lane, TTL: ttl})
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string {
-			g, c, err := w.TakeForRun(ctx, forRun)
+			g, c, err := TakeForRun(ctx, w, forRun)
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string { return answer(w.Complete(ctx, end)) },

@@ -158,14 +158,14 @@ func (b bundle) mustTake(t *testing.T, r store.TakeRequest, want fleet.Grant) fl
 	return c
 }
 
-func laneTake(id fleet.RunID, c fleet.Category, lane int) store.LaneTake {
-	return store.LaneTake{Run: id, Category: c, Lane: lane, TTL: time.Hour}
+func laneTake(id fleet.RunID, c fleet.Category, lane int) store.Begin {
+	return store.Begin{Run: id, Category: c, Lane: lane, TTL: time.Hour}
 }
 
 // mustLane takes a lane as must be.
 func (b bundle) mustLane(t *testing.T, id fleet.RunID, c fleet.Category, lane int, want fleet.Grant) fleet.Claim {
 	t.Helper()
-	grant, got, err := b.LaneTaken(t.Context(), laneTake(id, c, lane))
+	grant, got, err := TakeLane(t.Context(), b, laneTake(id, c, lane))
 	must.Do(t, err)
 	same(t, "grant", grant, want)
 	return got

@@ -26,7 +26,6 @@ func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome f
 	r := b.mustRun(t, id)
 	r.Verdict, r.Left = fleet.Verdict{Outcome: outcome, Reason: "because of " + string(id)}, left
 	must.Do(t, b.Complete(t.Context(), r))
-	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
 // TaskLeftMeanwhile has a run that looked before another one finished the task: it is
@@ -36,7 +35,7 @@ func (contract) TaskLeftMeanwhile(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0late")))
 	must.Do(t, b.BeginRun(t.Context(), "0late", 7))
 	b.leave(t, "0r1", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Worked: true, Changed: true})
-	_, _, err := b.TakeForRun(t.Context(), late)
+	_, _, err := TakeForRun(t.Context(), b, late)
 	var refused fleet.RefusedError
 	if !errors.As(err, &refused) || refused.Outcome != fleet.RunDenied {
 		t.Fatalf("got %v, want a refusal that ends denied", err)
@@ -186,7 +185,6 @@ func (b bundle) attempt(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome
 		r.Verdict.Grade = value(0.0)
 	}
 	must.Do(t, b.Complete(t.Context(), r))
-	must.Do(t, b.ReleaseHolder(t.Context(), id.Holder(), fleet.EndingReleased))
 }
 
 func (contract) Waiting(t *testing.T, b bundle) {

@@ -10,7 +10,18 @@ create table fleet (
   kept_from integer not null default 0,        -- runs that ended before may be gone, with all that was theirs; 0: all are kept
   kept_fire integer not null default 0,        -- of fires up to this one inputs, selections and choices are gone
   boot      text not null default '',          -- the machine's start since which the store's clock goes; empty: it is the machine's
-  booted_at integer not null default 0         -- when that was, by the store's clock
+  booted_at integer not null default 0,        -- when that was, by the store's clock
+  away_since  integer,                         -- nobody reviews for a while; null: somebody does
+  away_until  integer,                         -- null: until the reviewer is back
+  away_reason text not null default '',
+  -- What a store that several machines share knows of its own past, by which one that lost acknowledged
+  -- writes is found out.
+  incarnation integer not null default 0,      -- how often it lost some; 0: it is one machine's, or has not been written to
+  servers     text not null default '{}',      -- JSON: by identifier, the timeline on which it was written last
+  synchronous integer not null default 0 check (synchronous in (0, 1)), -- a standby had the last write before it was acknowledged
+  since       integer,                         -- of the incarnation; null: it is the first
+  lost        integer not null default 0,      -- acknowledged writes, as far as it is known
+  grants_from integer                          -- no claim is granted before; null: nothing bars grants
 ) strict;
 
 -- One row a key, for ever: the epoch must never start again.
@@ -126,6 +137,9 @@ create table runs (
   followed    text not null default '',        -- why one did, or none
   stop        text not null default '',        -- why a person on another machine wants it to end; empty: nobody does
   lease_over  integer,                         -- when its lease was over and its session perhaps not; null: nobody found that so
+  lessons     text not null default '[]',      -- JSON: that matched its session, and which of them chance kept from it
+  lane_at     integer,                         -- when it took its lane, written while it has the lock; null: it took none
+  lane_left   integer,                         -- when it gave that back, written while it still has the lock; null: it has it
   overran_to  integer,                         -- when that session ended after it, by its own machine's word; null: it did not, or said nothing
   check ((ended_at is null) = (outcome = ''))
 ) strict, without rowid;
@@ -144,6 +158,9 @@ create index runs_category on runs (category, id);
 create index runs_outcome on runs (outcome, id);
 create index runs_agent on runs (agent, id);
 
+-- Acquisitions of lanes that lasted into a time; the two-holders check is computed from these.
+create index runs_lane on runs (lane_left) where lane_left is not null;
+
 -- The use of an agent's sessions, without reading those that did not report any.
 create index runs_billed on runs (agent, bill) where bill is not null;
 
@@ -155,20 +172,6 @@ create index runs_held on runs (agent) where held = 1;
 
 -- When a category's last session ended on a machine, without reading the others.
 create index runs_ended on runs (category, host, ended_at) where key <> '';
-
--- Every acquisition of a lane; the two-holders check is computed from these.
-create table lane_holds (
-  run         text not null references runs (id),
-  category    text not null,
-  lane        integer not null,
-  acquired_at integer not null,                -- written while the lock is held
-  released_at integer,                         -- written while it is still held; null: not given back
-  host        text not null default '',        -- the identity of the machine
-  primary key (run, category, lane, acquired_at)
-) strict, without rowid;
-
-create index lane_holds_open on lane_holds (run) where released_at is null;
-create index lane_holds_end on lane_holds (released_at);
 
 create table denials (
   id       integer primary key,                -- from 1
@@ -209,15 +212,6 @@ create table fates (
   grade   real check (grade between 0 and 1),  -- null: the run has none
   primary key (run, seq),
   unique (run, kind, witness)
-) strict, without rowid;
-
--- The lessons that matched a session, and which of them chance kept from it.
-create table run_lessons (
-  run      text not null references runs (id),
-  lesson   text not null,
-  version  text not null,                      -- a hash of its text
-  injected integer not null check (injected in (0, 1)),
-  primary key (run, lesson)
 ) strict, without rowid;
 
 -- The results of the sessions of a category that a version of a lesson matched.
@@ -359,20 +353,13 @@ create index places_taken on places (run) where given_at is null;
 create index places_given on places (given_at) where given_at is not null;
 create index places_looked on places (looked_at) where looked_at is not null;
 
--- At most one row: nobody reviews for a while.
-create table away (
-  one    integer primary key check (one = 1),
-  since  integer not null,
-  until  integer,                              -- null: until the reviewer is back
-  reason text not null
-) strict;
-
 -- The machines of the fleet, as each said of itself when it last fired.
 create table hosts (
   id        text primary key,                  -- of its state folder
   name      text not null,                     -- no two that are not gone have one name
   machine   text not null,                     -- machine-id(5); empty: it has none
   boot      text not null,                     -- which start of it was the last that fired; empty: nobody knows
+  boots     text not null default '[]',        -- JSON: its starts that were seen; a process of one that was followed by another is a copy's
   version   text not null,                     -- of stint
   arch      text not null,
   workspace text not null,                     -- its path there
@@ -383,14 +370,6 @@ create table hosts (
   fired_at  integer,                           -- null: it never fired, and people work there
   gone_at   integer,                           -- since when a person says that it is off; null: nobody does
   reason    text not null
-) strict, without rowid;
-
--- Every start of a machine that was seen: a process of one that was followed by another is a copy's.
-create table host_boots (
-  host       text not null,
-  boot       text not null,
-  first_seen integer not null,
-  primary key (host, boot)
 ) strict, without rowid;
 
 -- When a machine last fired, or one of its sessions had its heartbeat. That keeps out nobody who decides
@@ -409,18 +388,6 @@ create table tails (
 ) strict, without rowid;
 
 create index tails_at on tails (at);
-
--- At most one row, and none in a store of one machine: what the store knows of its own past, by which
--- one that lost acknowledged writes is found out.
-create table lineage (
-  one         integer primary key check (one = 1),
-  incarnation integer not null,                -- how often it lost some
-  servers     text not null,                   -- JSON: by identifier, the timeline on which it was written last
-  synchronous integer not null check (synchronous in (0, 1)), -- a standby had the last write before it was acknowledged
-  since       integer,                         -- of the incarnation; null: it is the first
-  lost        integer not null,                -- acknowledged writes, as far as it is known
-  grants_from integer                          -- no claim is granted before; null: nothing bars grants
-) strict;
 
 -- How many writes of each machine there were. A machine remembers how many were acknowledged.
 create table acknowledged (
