@@ -36,7 +36,6 @@ func crashCases() []crashCase {
 		{stop: "Store.NotStarted", command: fanout, prepare: (*crashFleet).blockWorkers, after: (*crashFleet).admitWorkers, recover: (*crashFleet).fire},
 		{stop: "Store.AddRun"},
 		{stop: "Lanes.Live"},
-		{stop: "Store.BeginRun"},
 		{stop: "Lanes.Take"},
 		{stop: "Store.Begin"},
 		{stop: "Store.EndRun", rival: true},

@@ -471,11 +471,11 @@ func (s *site) corpses(n int) *sqlite.DB {
 		r := fleet.Run{ID: fleet.NewRunID(time.Now(), uint32(i)), Category: "code", Agent: "fake", CreatedAt: time.Now()}
 		lock, err := claim.Locks(state).Live(r.ID)
 		if err == nil {
-			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r), db.BeginRun(s.Context(), r.ID, 1<<22))
+			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r))
 		}
 		if err == nil {
 			_, _, err = storetest.TakeForRun(s.Context(), db, storetest.RunTake{
-				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID,
+				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID, PID: 1 << 22,
 			})
 		}
 		must.Do(s, err)

@@ -786,7 +786,7 @@ func (l late) Start(ctx context.Context, specs []fleet.UnitSpec) []error {
 	errs := make([]error, len(specs))
 	for i, spec := range specs {
 		run := fleet.RunID(spec.Argv[len(spec.Argv)-1])
-		if err := l.b.db.BeginRun(ctx, run, 7); err != nil {
+		if _, err := l.b.db.Begin(ctx, store.Begin{Run: run, Category: "code", Lane: i + 1, TTL: time.Hour}); err != nil {
 			l.b.Error(err)
 		}
 		errs[i] = errors.New("no answer")

@@ -26,21 +26,18 @@ func TestReapsItsOwn(t *testing.T) {
 		name    string
 		of      fleet.Seat
 		planned bool // its worker has not begun
-		idle    bool // it has no claim
 		after   time.Duration
 		closed  bool
 	}{
-		{"of this start", here, false, false, 0, false},
-		{"of before", before, false, false, 0, true},
-		{"planned before", before, true, false, 0, true},
-		{"planned now", here, true, false, 0, false},
-		{"another's", other, false, false, 0, false},
-		{"another's, its claim expired a moment ago", other, false, false, time.Hour + 29*time.Second, false},
-		{"another's, its claim expired", other, false, false, time.Hour + 30*time.Second, true},
-		{"another's, without a claim", other, false, true, 9 * time.Minute, false},
-		{"another's, without a claim for long", other, false, true, 10 * time.Minute, true},
-		{"another's, planned", other, true, false, 9 * time.Minute, false},
-		{"another's, planned long ago", other, true, false, 10 * time.Minute, true},
+		{"of this start", here, false, 0, false},
+		{"of before", before, false, 0, true},
+		{"planned before", before, true, 0, true},
+		{"planned now", here, true, 0, false},
+		{"another's", other, false, 0, false},
+		{"another's, its claim expired a moment ago", other, false, time.Hour + 29*time.Second, false},
+		{"another's, its claim expired", other, false, time.Hour + 30*time.Second, true},
+		{"another's, planned", other, true, 9 * time.Minute, false},
+		{"another's, planned long ago", other, true, 10 * time.Minute, true},
 	} {
 		for _, off := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
 			t.Run(fmt.Sprintf("%s, own clock off by %s", c.name, off), func(t *testing.T) {
@@ -49,13 +46,9 @@ func TestReapsItsOwn(t *testing.T) {
 				b.Here = c.of
 				var r fleet.Run
 				switch {
-				case c.planned || c.idle:
+				case c.planned:
 					r = fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
-					err := b.db.AddRun(t.Context(), r)
-					if c.idle {
-						err = errors.Join(err, b.db.BeginRun(t.Context(), r.ID, 1<<22))
-					}
-					must.Do(t, err)
+					must.Do(t, b.db.AddRun(t.Context(), r))
 				default:
 					r, _ = b.dead("code", "fix")
 				}

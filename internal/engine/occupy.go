@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 		}
 		w.takenAt = w.Elapsed()
 		begun, err = w.Store.Begin(ctx, store.Begin{
-			Run: w.run.ID, Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
+			Run: w.run.ID, PID: os.Getpid(), Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
 			Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
 		})
 		if err != nil || begun.Lane.Key == "" {

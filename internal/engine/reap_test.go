@@ -42,19 +42,34 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	lock := must.Get(claim.Locks(b.Config.State).Live(r.ID))(b)
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
-	err := errors.Join(b.db.AddRun(b.Context(), r), b.db.BeginRun(b.Context(), r.ID, 1<<22))
+	err := b.db.AddRun(b.Context(), r)
 	if err == nil {
-		_, _, err = storetest.TakeLane(b.Context(), b.db, store.Begin{Run: r.ID, Category: c, Lane: 1, TTL: time.Hour})
+		_, _, err = storetest.TakeLane(b.Context(), b.db, store.Begin{Run: r.ID, PID: 1 << 22, Category: c, Lane: 1, TTL: time.Hour})
 	}
 	if err == nil {
 		grant, _, err = storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
-			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, Task: task,
+			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, PID: 1 << 22, Task: task,
 		})
 	}
 	if err != nil || grant != fleet.Granted {
 		b.Fatalf("leave a dead run: %s, %v", grant, err)
 	}
 	return r, lock
+}
+
+// TestLooksForLong has a worker whose look takes longer than a start: its lock says that it is there.
+func TestLooksForLong(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, halfHour)
+	r := fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+	must.Do(t, b.db.AddRun(t.Context(), r))
+	lock := must.Get(claim.Locks(b.Config.State).Live(r.ID))(t)
+	b.later(5 * time.Minute)
+	must.Equal(t, "closed while it looks", len(b.reap()), 0)
+	b.closeAll(lock)
+	closed := b.reap()
+	must.Equal(t, "closed once it is dead", len(closed), 1)
+	must.Equal(t, "reason", closed[0].Reason, "its worker never began")
 }
 
 func (b *bench) reap() []engine.Reaped {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -45,17 +44,14 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 			return run, err
 		}
 	}
-	// The lock comes before anything that says "running": a reader of the store then sees whether
-	// a run lives or has crashed.
+	// The lock comes before all else: who reads the store then sees whether a run lives or has crashed. Until its
+	// session begins, the run is planned. If we die before that, it is closed as one that never began.
 	alive, err := e.Lanes.Live(run.ID)
 	if err != nil {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
 	}
 	defer alive.Close()
 	w.alive, w.boxes = alive, boxes
-	if err := e.Store.BeginRun(ctx, run.ID, os.Getpid()); err != nil {
-		return run, fmt.Errorf("begin run: %w", err)
-	}
 	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
 	w.run = run
@@ -109,6 +105,9 @@ func (e *Engine) runOf(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		run, err := e.Store.Run(ctx, o.Run)
 		if err != nil {
 			return fleet.Run{}, err
+		}
+		if !planned(run) {
+			return run, fmt.Errorf("run %s has begun or ended already: %w", run.ID, fleet.ErrUsage)
 		}
 		if _, ok := e.Config.Categories[run.Category]; !ok {
 			return fleet.Run{}, e.UnknownCategory(run.Category)

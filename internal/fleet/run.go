@@ -96,7 +96,7 @@ type Run struct {
 	Box        string // that its agent was in, and what held that; empty: it had no agent
 	PID        int    // of stint run
 	CreatedAt  time.Time
-	StartedAt  time.Time // when stint run began; zero before
+	StartedAt  time.Time // when its session began, or its worker found none; zero before
 	EndedAt    time.Time // zero while open
 	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
 	Verdict    Verdict
@@ -163,7 +163,7 @@ func (r Run) RestLeft(now time.Time) time.Duration {
 type RunState string
 
 const (
-	RunPlanned RunState = "planned" // its worker is about to begin
+	RunPlanned RunState = "planned" // its worker is about to begin, or looks for a session
 	RunWaiting RunState = "waiting" // planned, until its category has rested
 	RunRunning RunState = "running"
 	// RunSuspended runs have a supervisor that a signal stopped: nobody looks after their

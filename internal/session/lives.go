@@ -55,11 +55,11 @@ func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 			return said
 		}
 	}
-	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" {
+	lives, err := s.Locks.Lives(r.ID)
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.Unit != "" && !lives {
 		waits, err := s.Units.Populated(ctx, fleet.TimerUnit(r.Unit), r.Unit)
 		return s.answer(ctx, r, waits, err)
 	}
-	lives, err := s.Locks.Lives(r.ID)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return fleet.Unknown // it never ran here
 	}

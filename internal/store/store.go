@@ -74,6 +74,7 @@ type Known struct {
 // Begin is a request for a session: its lane, and the first of some offers that can be had.
 type Begin struct {
 	Run      fleet.RunID
+	PID      int // of the process that asks
 	Category fleet.Category
 	Lane     int           // counted from 1, whose lock the caller has; 0: none
 	TTL      time.Duration // of each claim; at least a millisecond
@@ -288,14 +289,12 @@ type Runs interface {
 	// and at its end, and the time at which it was read: [fleet.ErrNotFound] when there is none. It is kept for
 	// two weeks.
 	Tail(ctx context.Context, id fleet.RunID) (fleet.Tail, time.Time, error)
-	// BeginRun marks a run as begun by this process, once: [fleet.ErrUsage] when
-	// another has begun it, or it has ended before.
-	BeginRun(ctx context.Context, id fleet.RunID, pid int) error
 	// Begin has a run begin a session, in one write. It takes the claim of the lane, whose category the run works
 	// from then on, and that of the first offer that nobody else has; it debits the session to the category, reserves
 	// for it in the budgets, takes its place in review, and notes what its tracker is owed. Offers that are denied are
 	// on record, whatever comes of the others. If the lane is another's, no offer can be had, or no agent can work,
-	// nothing is taken. A run that has ended gets an error. One that has its session gets the same answer again.
+	// nothing is taken, and the run has not begun. A run that has its session gets the same answer again. One that
+	// has ended, or that another process has begun, gets [fleet.ErrLost].
 	Begin(ctx context.Context, b Begin) (Begun, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string) error

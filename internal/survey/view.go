@@ -136,18 +136,18 @@ func (v View) Without(r fleet.Run) {
 }
 
 // Live reports whether an open run has a session, or is about to. A session that
-// cannot be asked counts as alive: the lane decides. The service manager knows whether a run
-// that follows another still waits; for others, and where nobody can be asked, the time
-// decides.
+// cannot be asked counts as alive: the lane decides. A worker that looks for its session may
+// take its time: its lock and the service manager know of it. A fire's, before its unit is there, has
+// the time of its start, and so has one of which nobody can be asked.
 func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
 	if said, certain := f.Here.Says(r.Seat); certain && said == fleet.Gone {
 		return false
 	}
-	if r.StartedAt.IsZero() && r.Source != fleet.FromRespawn {
-		return !missedStart(r, now)
+	if r.StartedAt.IsZero() && r.Source != fleet.FromRespawn && !missedStart(r, now) {
+		return true
 	}
 	l := f.Sessions.Liveness(ctx, r)
-	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || !missedStart(r, now))
+	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || f.Here.Elsewhere(r.Seat) || !missedStart(r, now))
 }
 
 // missedStart reports whether a planned run should have begun by now. One that was planned

@@ -201,11 +201,10 @@ func (b *bench) fire(c fleet.Category) (fleet.FireID, fleet.RunID) {
 // begin has a run take lane and claim, and its agent print something.
 func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed string) {
 	b.Helper()
-	b.check(b.db.BeginRun(b.Context(), id, os.Getpid()))
-	_, _, err := storetest.TakeLane(b.Context(), b.db, store.Begin{Run: id, Category: c, Lane: 1, TTL: time.Hour})
+	_, _, err := storetest.TakeLane(b.Context(), b.db, store.Begin{Run: id, PID: os.Getpid(), Category: c, Lane: 1, TTL: time.Hour})
 	b.check(err)
 	grant, _, err := storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
-		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: on, Terms: fleet.Terms{Agent: "fake"},
+		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, PID: os.Getpid(), Task: on, Terms: fleet.Terms{Agent: "fake"},
 	})
 	b.check(err)
 	if grant != fleet.Granted {

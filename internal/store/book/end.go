@@ -97,6 +97,9 @@ func (p Tx) end(r fleet.Run) error {
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Held = table.Whole(p.endOf(r)), r.Verdict, r.Held
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
+	if row.StartedAt.IsZero() { // its worker found no session for it
+		row.StartedAt = row.EndedAt
+	}
 	row.LeaveLane(p.Now())
 	p.settle(&row)
 	if billed(r) {

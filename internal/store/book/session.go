@@ -47,22 +47,6 @@ func (p Tx) planned(r fleet.Run) table.Run {
 	}}
 }
 
-// BeginRun marks a run as begun by a process, once. That the process says it again changes nothing.
-// A run that is not on record, which its process has read there, was lost by a store that went back.
-func (p Tx) BeginRun(id fleet.RunID, pid int) error {
-	r, found := p.run(id)
-	switch {
-	case !found:
-		return fmt.Errorf("run %s is not on record any more: %w", id, fleet.ErrLost)
-	case !r.EndedAt.IsZero(), !r.StartedAt.IsZero() && r.PID != pid:
-		return fmt.Errorf("run %s has begun or ended already: %w", id, fleet.ErrUsage)
-	case r.StartedAt.IsZero():
-		r.StartedAt, r.PID = p.Now(), pid
-		p.Runs.Put(r)
-	}
-	return nil
-}
-
 // OnBranch records the branch that a run works on.
 func (p Tx) OnBranch(id fleet.RunID, branch string) error {
 	r, err := p.open(id)
@@ -80,6 +64,9 @@ func (p Tx) Begin(b store.Begin) (begun store.Begun, err error) {
 	r, err := p.open(b.Run)
 	if err != nil {
 		return begun, err
+	}
+	if !r.StartedAt.IsZero() && r.PID != b.PID {
+		return begun, fmt.Errorf("run %s was begun by process %d: %w", b.Run, r.PID, fleet.ErrLost)
 	}
 	row := r
 	var lane table.Claim
@@ -131,6 +118,9 @@ func (p Tx) Begin(b store.Begin) (begun store.Begun, err error) {
 		if !row.InLane() || row.Category != b.Category || row.Lane != b.Lane {
 			r.LaneAt, r.LaneLeft = p.Now(), time.Time{}
 		}
+	}
+	if r.StartedAt.IsZero() {
+		r.StartedAt, r.PID = p.Now(), b.PID
 	}
 	p.Runs.Put(r)
 	return begun, nil

@@ -14,11 +14,6 @@ func (w Writer) AddRun(ctx context.Context, r fleet.Run) error {
 	return w.write(ctx, func(p Tx) error { return p.AddRun(r) }, "add run %s", r.ID)
 }
 
-// BeginRun marks a run as begun by this process, once.
-func (w Writer) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
-	return w.Change(ctx, Any, func(p Tx) error { return p.BeginRun(id, pid) })
-}
-
 // OnBranch records the branch that a run works on.
 func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
 	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch) }, "record the branch of run %s", id)

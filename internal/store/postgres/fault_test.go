@@ -74,7 +74,7 @@ func TestLostOnTheWay(t *testing.T) {
 			}
 			noisy, got := tell(o)
 			must.Equal(t, "told", got, want)
-			if lost.first < 14 || lost.second < 14 || lost.refused == 0 {
+			if lost.first < 13 || lost.second < 13 || lost.refused == 0 {
 				t.Errorf("%+v were lost, want that this is a test", lost)
 			}
 			// A take that is repeated renews.
@@ -94,7 +94,7 @@ func aDay(t *testing.T, s store.Store) []string {
 		Fire: fleet.Fire{At: storetest.Start(), Own: true, Moves: []fleet.Category{"code"}, Choices: []fleet.Choice{{Category: "code", Decision: fleet.Spawn, Run: run}}},
 		Runs: []fleet.Run{{ID: run, Category: "code", Agent: "claude", Source: fleet.FromSelected, CreatedAt: storetest.Start()}}, Attempt: "x",
 	})
-	say(fired.ID, err, s.BeginRun(ctx, run, 7))
+	say(fired.ID, err)
 	g, c, err := storetest.TakeLane(ctx, s, store.Begin{Run: run, Category: "code", Lane: 1, TTL: time.Hour})
 	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
 	g, c, err = storetest.TakeForRun(ctx, s, storetest.RunTake{

@@ -42,7 +42,6 @@ func (w week) play(grades []float64, fates []fleet.Fate) *DB {
 		must.Get(d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}}))(w.t)
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
 		must.Do(w.t, d.AddRun(ctx, r))
-		must.Do(w.t, d.BeginRun(ctx, r.ID, 7))
 		take := storetest.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
 		_, c, err := storetest.TakeForRun(ctx, d, take)
 		must.Do(w.t, err)

@@ -199,7 +199,6 @@ func (contract) GradeChanges(t *testing.T, b bundle) {
 		r := plannedRun(fleet.RunID(fmt.Sprintf("0e%02d", i)))
 		r.Fire = fleet.FireID(i % 2) // every other one by hand
 		must.Do(t, b.AddRun(t.Context(), r))
-		must.Do(t, b.BeginRun(t.Context(), r.ID, 7))
 		b.mustTakeForRun(t, takeFor(r.ID, fleet.TaskID("task of "+r.ID)), fleet.Granted)
 		end(b.mustRun(t, r.ID), grade)
 	}

@@ -59,10 +59,6 @@ func (a around) AddRun(ctx context.Context, r fleet.Run) error {
 	return a.do("AddRun", func() error { return a.Store.AddRun(ctx, r) })
 }
 
-func (a around) BeginRun(ctx context.Context, id fleet.RunID, pid int) error {
-	return a.do("BeginRun", func() error { return a.Store.BeginRun(ctx, id, pid) })
-}
-
 func (a around) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
 	return answered(a, "Begin", func() (store.Begun, error) { return a.Store.Begin(ctx, b) })
 }

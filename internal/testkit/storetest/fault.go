@@ -56,7 +56,6 @@ func (contract) Fault(t *testing.T, b bundle) {
 		take := takeFor(fleet.RunID(fmt.Sprint("0t", i)), "fix")
 		take.Agent = "codex"
 		must.Do(t, b.AddRun(t.Context(), plannedRun(take.Run)))
-		must.Do(t, b.BeginRun(t.Context(), take.Run, 7))
 		b.mustTakeForRun(t, take, fleet.Granted)
 		b.meets(t, b.mustRun(t, take.Run), fleet.FaultServer, "its service failed")
 		b.clock.Advance(2 * time.Hour)
@@ -133,7 +132,6 @@ func (contract) FaultOfTask(t *testing.T, b bundle) {
 		take := takeFor(fleet.RunID(fmt.Sprint("0r", i)), "long")
 		take.Agent = "claude"
 		must.Do(t, b.AddRun(t.Context(), plannedRun(take.Run)))
-		must.Do(t, b.BeginRun(t.Context(), take.Run, 7))
 		b.mustTakeForRun(t, take, fleet.Granted)
 		r := b.mustRun(t, take.Run)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Fault: fleet.FaultContext, Reason: "too long"}

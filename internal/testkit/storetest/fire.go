@@ -122,13 +122,14 @@ func (contract) NotStarted(t *testing.T, b bundle) {
 	if other := b.mustRun(t, "0r1"); !other.EndedAt.IsZero() {
 		t.Errorf("got the other run ended too: %+v", other)
 	}
-	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
+	_, err := b.Begin(t.Context(), store.Begin{Run: "0r2", Category: "code", Lane: 1, TTL: time.Hour})
+	mustBe(t, err, fleet.ErrLost)
 }
 
 // NotStartedTooLate has a unit that was reported as not started, and ran.
 func (contract) NotStartedTooLate(t *testing.T, b bundle) {
 	f := b.mustRecord(t, "0r1", "0r2")
-	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
+	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	want := b.mustRun(t, "0r1")
 	b.mustNotStart(t, f.ID, "0r1", false)
 	same(t, "run that has begun", b.mustRun(t, "0r1"), want)

@@ -23,7 +23,6 @@ func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.Run
 		At: b.clock.Now(), Moves: []fleet.Category{"code", "docs"}, Due: map[fleet.Category]float64{"code": 0.5, "docs": 0.5},
 		Inputs: []byte("{}"), Selection: []byte("{}"), Choices: []fleet.Choice{{Category: c, Decision: fleet.Spawn, Run: r.ID}},
 	}}))(t)
-	must.Do(t, b.BeginRun(ctx, r.ID, 7))
 	b.mustLane(t, r.ID, c, 1, fleet.Granted)
 	must.Do(t, Deny(ctx, b, fleet.DeniedClaim{Run: r.ID, Category: c, Key: "k", Holder: bob}))
 	task := fleet.TaskID(r.ID)
@@ -171,7 +170,6 @@ func (contract) ForgetInBetween(t *testing.T, b bundle) {
 		must.Do(t, err)
 		r := plannedRun(fleet.NewRunID(b.clock.Now(), uint32(i))) //nolint:gosec // a small number
 		must.Do(t, b.AddRun(ctx, r))
-		must.Do(t, b.BeginRun(ctx, r.ID, 7))
 		take := takeFor(r.ID, fleet.TaskID(r.ID))
 		take.TTL = 100 * time.Hour
 		b.mustTakeForRun(t, take, fleet.Granted)

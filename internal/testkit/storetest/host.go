@@ -113,7 +113,6 @@ func (contract) HostGone(t *testing.T, b bundle) {
 	must.Do(t, b.fireOf(t, host, "0r1", "0r2", "0r3"))
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "b", Name: "two"}, "0r4"))
 	for _, id := range []fleet.RunID{"0r1", "0r2", "0r4"} {
-		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustLane(t, id, "code", int(id[2]-'0'), fleet.Granted)
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
@@ -141,7 +140,8 @@ func (contract) HostGone(t *testing.T, b bundle) {
 	mustBe(t, err, fleet.ErrLost)
 	lost := graded(b.mustRun(t, "0r2"), 0.9)
 	mustBe(t, b.Complete(t.Context(), lost), fleet.ErrLost)
-	mustBe(t, b.BeginRun(t.Context(), "0r3", 7), fleet.ErrUsage)
+	_, err = b.Begin(t.Context(), store.Begin{Run: "0r3", Category: "code", Lane: 3, TTL: time.Hour})
+	mustBe(t, err, fleet.ErrLost)
 
 	// It fires: it is back.
 	must.Do(t, b.fireOf(t, host))
@@ -153,7 +153,6 @@ func (contract) HostGone(t *testing.T, b bundle) {
 func (contract) Tail(t *testing.T, b bundle) {
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1", "0r2"))
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
-		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
 	want := func(id fleet.RunID, text string, at time.Time) {
@@ -208,7 +207,6 @@ func (contract) Overran(t *testing.T, b bundle) {
 	ids := []fleet.RunID{"0r1", "0r2", "0r3", "0r4"}
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, ids...))
 	for _, id := range ids {
-		must.Do(t, b.BeginRun(t.Context(), id, 7))
 		b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id)), fleet.Granted)
 	}
 	over := b.mustRun(t, "0r1").StartedAt.Add(takeFor("0r1", "x").TTL)
@@ -248,7 +246,6 @@ func (contract) Overran(t *testing.T, b bundle) {
 
 func (contract) AskToStop(t *testing.T, b bundle) {
 	must.Do(t, b.fireOf(t, fleet.Host{ID: "a", Name: "one"}, "0r1"))
-	must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
 	hold := store.Hold{Key: "fix", Holder: fleet.RunID("0r1").Holder(), Epoch: 1, Kept: true}
 	hears := func(want string, heard time.Time) {

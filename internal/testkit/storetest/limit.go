@@ -27,7 +27,6 @@ func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, 
 	r := plannedRun(id)
 	r.Host = host
 	must.Do(t, b.AddRun(t.Context(), r))
-	must.Do(t, b.BeginRun(t.Context(), id, 7))
 	take := takeFor(id, fleet.TaskID("task of "+id))
 	take.Agent, take.Budgets = agent, budgets
 	return take

@@ -54,7 +54,6 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	if stage == "planned" {
 		return
 	}
-	must.Do(t, h.BeginRun(t.Context(), r.ID, 7))
 	h.clock.Advance(time.Duration(rapid.IntRange(-9_000, 9_000).Draw(rt, "took")) * time.Millisecond)
 	r.Verdict.Ours = true // no agent is stopped for what it did
 	r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Failed, fleet.Idle}).Draw(rt, "outcome")

@@ -33,7 +33,6 @@ func repeatedWrites() map[string]repeated {
 	planned := func(t *testing.T, b bundle) { b.mustRecord(t, "0r1", "0r2") }
 	begun := func(t *testing.T, b bundle) {
 		planned(t, b)
-		must.Do(t, b.BeginRun(t.Context(), "0r1", 7))
 		b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	}
 	works := func(t *testing.T, b bundle) {
@@ -104,7 +103,6 @@ func repeatedWrites() map[string]repeated {
 			return c, err
 		}, nil},
 		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return LeaveLane(ctx, b, "0r1") }), nil},
-		"begin":            {planned, silent(func(ctx context.Context, b bundle) error { return b.BeginRun(ctx, "0r1", 7) }), nil},
 		"branch":           {works, silent(func(ctx context.Context, b bundle) error { return b.OnBranch(ctx, "0r1", "stint/x") }), nil},
 		"fire": {planned, func(ctx context.Context, b bundle) (any, error) {
 			f, runs := testFire("0r3", "0r4")

@@ -44,7 +44,6 @@ func (b bundle) begunIn(t *testing.T, c fleet.Category, id fleet.RunID, lessons 
 	r := plannedRun(id)
 	r.Category = c
 	must.Do(t, b.AddRun(t.Context(), r))
-	must.Do(t, b.BeginRun(t.Context(), id, 7))
 	b.mustTakeForRun(t, takeFor(id, fleet.TaskID("task of "+id), lessons...), fleet.Granted)
 	return b.mustRun(t, id)
 }
@@ -103,25 +102,33 @@ func (contract) LastRuns(t *testing.T, b bundle) {
 	}
 }
 
-func (contract) BeginRun(t *testing.T, b bundle) {
-	want := plannedRun("0r1")
-	must.Do(t, b.AddRun(t.Context(), want))
+// BegunOnce has a run begun by one process, and no other.
+func (contract) BegunOnce(t *testing.T, b bundle) {
+	begin := func(id fleet.RunID, pid int) error {
+		_, err := b.Begin(t.Context(), store.Begin{Run: id, PID: pid, TTL: time.Hour, Offers: []store.Offer{{Task: "fix", Key: "fix"}}})
+		return err
+	}
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.clock.Advance(time.Second)
-	must.Do(t, b.BeginRun(t.Context(), "0r1", 4711))
-	want.StartedAt, want.PID = b.clock.Now(), 4711
+	must.Do(t, begin("0r1", 4711))
+	want := b.mustRun(t, "0r1")
+	same(t, "begun at", want.StartedAt, b.clock.Now())
+	same(t, "begun by", want.PID, 4711)
 	b.clock.Advance(time.Second)
-	mustBe(t, b.BeginRun(t.Context(), "0r1", 4712), fleet.ErrUsage)
+	mustBe(t, begin("0r1", 4712), fleet.ErrLost)
 	same(t, "begun once", b.mustRun(t, "0r1"), want)
 
-	ended := plannedRun("0r2")
-	must.Do(t, b.AddRun(t.Context(), ended))
-	ended.Verdict.Outcome = fleet.Abandoned
-	must.Do(t, b.EndRun(t.Context(), ended))
-	mustBe(t, b.BeginRun(t.Context(), "0r2", 1), fleet.ErrUsage)
+	must.Do(t, b.AddRun(t.Context(), plannedRun("0r2")))
+	must.Do(t, begin("0r2", 1))
 	if got := b.mustRun(t, "0r2").StartedAt; !got.IsZero() {
-		t.Errorf("got an ended run begun at %s, want never", got)
+		t.Errorf("got a run without a session begun at %s, want it planned", got)
 	}
-	mustBe(t, b.BeginRun(t.Context(), "0gone", 1), fleet.ErrLost) // by a store that went back
+	ended := plannedRun("0r2")
+	ended.Verdict.Outcome = fleet.RunDenied
+	must.Do(t, b.EndRun(t.Context(), ended))
+	mustBe(t, begin("0r2", 1), fleet.ErrLost)
+	same(t, "began as it ended", b.mustRun(t, "0r2").StartedAt, b.clock.Now())
+	mustBe(t, begin("0gone", 1), fleet.ErrLost) // by a store that went back
 }
 
 func (contract) Lanes(t *testing.T, b bundle) {
@@ -280,7 +287,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
 		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
 	}
-	want.Task, want.Key, want.Epoch = "free", "free", 2
+	want.Task, want.Key, want.Epoch, want.StartedAt = "free", "free", 2, b.clock.Now()
 	same(t, "run, granted", b.mustRun(t, "0r1"), want)
 
 	refused := takeFor("0r1", "next")
@@ -415,7 +422,7 @@ func (contract) EndRun(t *testing.T, b bundle) {
 	if want.Verdict.Grade == nil {
 		t.Error("got the caller's verdict changed, want it left alone")
 	}
-	want.EndedAt, want.Verdict.Grade = b.clock.Now(), nil
+	want.StartedAt, want.EndedAt, want.Verdict.Grade = b.clock.Now(), b.clock.Now(), nil
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "arms", b.mustSnapshot(t).Arms, map[fleet.Category]store.Arm{})
 	must.Do(t, b.EndRun(t.Context(), graded(want, 0.9)))

@@ -14,6 +14,7 @@ type RunTake struct {
 	store.TakeRequest
 	fleet.Terms // of the agent that is to work; without a name, it is the one in the run's row
 	Run         fleet.RunID
+	PID         int
 	Task        fleet.TaskID
 	Memory      fleet.TaskMemory
 	Lessons     []fleet.LessonUse
@@ -24,7 +25,7 @@ type RunTake struct {
 func TakeForRun(ctx context.Context, s store.Runs, t RunTake) (fleet.Grant, fleet.Claim, error) {
 	t.Known.Key = t.Key
 	return granted(s.Begin(ctx, store.Begin{
-		Run: t.Run, TTL: t.TTL, Agents: []fleet.Terms{t.Terms}, Known: []store.Known{t.Known},
+		Run: t.Run, PID: t.PID, TTL: t.TTL, Agents: []fleet.Terms{t.Terms}, Known: []store.Known{t.Known},
 		Offers: []store.Offer{{Task: t.Task, Key: t.Key, Memory: t.Memory, Lessons: t.Lessons, Apart: t.Apart}},
 	}))
 }

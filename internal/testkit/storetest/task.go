@@ -33,7 +33,6 @@ func (b bundle) leave(t *testing.T, id fleet.RunID, task fleet.TaskID, outcome f
 func (contract) TaskLeftMeanwhile(t *testing.T, b bundle) {
 	late := takeFor("0late", "fix")
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0late")))
-	must.Do(t, b.BeginRun(t.Context(), "0late", 7))
 	b.leave(t, "0r1", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Worked: true, Changed: true})
 	_, _, err := TakeForRun(t.Context(), b, late)
 	var refused fleet.RefusedError

@@ -108,7 +108,7 @@ create table runs (
   pid         integer not null default 0,      -- of stint run
   created_at  integer not null,
   not_before  integer,                         -- null: it need not wait
-  started_at  integer,                         -- null: stint run has not begun
+  started_at  integer,                         -- null: it has no session yet
   ended_at    integer,                         -- null: open
   outcome     text not null default '',
   grade       real check (grade between 0 and 1), -- at its end; null: not graded
