@@ -38,7 +38,7 @@ func crashCases() []crashCase {
 		{stop: "Lanes.Live"},
 		{stop: "Lanes.Take"},
 		{stop: "Store.Begin"},
-		{stop: "Store.EndRun", rival: true},
+		{stop: "Store.Complete", rival: true},
 		{stop: "Store.Renew", prepare: (*crashFleet).holdAgent, after: (*crashFleet).freeOrphan},
 		{stop: "Store.OnBranch", prepare: func(f *crashFleet) {
 			f.inClones()
@@ -135,7 +135,11 @@ func TestCrash(t *testing.T) {
 			c.command = []string{"run", "--category", "code"}
 		}
 		for _, when := range []string{"before", "after"} {
-			t.Run(strings.Join(append([]string{when, c.stop, "in"}, c.command[0]), " "), func(t *testing.T) {
+			name := []string{when, c.stop, "in", c.command[0]}
+			if c.rival {
+				name = append(name, "beside a rival")
+			}
+			t.Run(strings.Join(name, " "), func(t *testing.T) {
 				t.Parallel()
 				c.check(newCrashFleet(t), when)
 			})

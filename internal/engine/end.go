@@ -76,17 +76,15 @@ func (w *worker) leavePlace(ctx context.Context) {
 // While the store is away, the lane is kept as long as the lease lasts. If the store is away for
 // longer, or if we die, a later fire records what is written down: the run ended within its lease.
 func (w *worker) record(ctx context.Context) error {
-	if w.run.Key == "" {
-		w.trim(ctx, w.run.ID)
-		return w.Store.EndRun(ctx, w.run)
+	if w.run.Key != "" {
+		w.run.EndedAt = w.kept.Now()
 	}
-	w.run.EndedAt = w.kept.Now()
 	if w.landed != "" { // it is work that was made in the target: that it is there says nothing of it
 		w.run.Branch = ""
 	}
-	if w.run.Verdict.Outcome == fleet.Lost {
+	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		w.leavePlace(ctx)
-		return w.Store.EndRun(ctx, w.run)
+		return w.Store.Complete(ctx, w.run)
 	}
 	lease, cancel := w.leased(ctx)
 	defer cancel()
@@ -105,7 +103,7 @@ func (w *worker) record(ctx context.Context) error {
 		return err
 	}
 	w.run = lost(w.run)
-	return w.Store.EndRun(ctx, w.run)
+	return w.Store.Complete(ctx, w.run)
 }
 
 // writeDown writes down how the run ended, and reports whether that worked.

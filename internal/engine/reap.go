@@ -122,7 +122,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
 		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
 			r = lost(r)
-			err = e.Store.EndRun(ctx, r)
+			err = e.Store.Complete(ctx, r)
 		}
 	}
 	switch {

@@ -298,17 +298,16 @@ type Runs interface {
 	Begin(ctx context.Context, b Begin) (Begun, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string) error
-	// Complete ends a run that worked under a claim: outcome, grade and what is learnt
-	// of it together, once. Whatever the run holds is given back: its claims, as done if the task is settled,
-	// and its lane, whose lock the caller still has, so that recorded holds never overlap. [fleet.ErrLost], and
-	// nothing written, when the claim is no longer the run's at its epoch, had expired by the run's EndedAt
-	// (zero: by now), or the run has ended on record. One that has ended by this very verdict is fine, and nothing is
-	// written: the caller never heard the answer.
+	// Complete ends a run: outcome, grade and what is learnt of it together, once. Whatever the run holds is given
+	// back: its claims, as done if the task is settled, and its lane, whose lock the caller still has, so that recorded
+	// holds never overlap. [fleet.ErrLost], and nothing written, when the run has ended on record, or its claim is no
+	// longer its own at its epoch, or had expired by the run's EndedAt (zero: by now). One that has ended by this very
+	// verdict is fine, and nothing is written: the caller never heard the answer.
+	//
+	// A run without a claim, or with the outcome [fleet.Lost], needs none, and nothing is learnt of a grade. One that
+	// others closed since its lease was over keeps their word for its end; that its session ended later is noted,
+	// see [Runs.Overran].
 	Complete(ctx context.Context, r fleet.Run) error
-	// EndRun ends a run that has no claim on its task, or lost it, and gives back what it holds. Nothing is
-	// learnt of a grade. It may be repeated as Complete may. A run that others closed since its lease was over keeps their word for its
-	// end; that its session ended later is noted, see [Runs.Overran].
-	EndRun(ctx context.Context, r fleet.Run) error
 	// Respawn records whether a session follows a run, and why; next is the run that
 	// does, or nil. None does, for that reason, for which the room was taken since. It returns
 	// what is on record: what was decided before stays.

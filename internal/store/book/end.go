@@ -10,32 +10,24 @@ import (
 	"stint/internal/store/table"
 )
 
-// Complete ends a run that worked under a claim.
+// Complete ends a run. One without a claim, or that lost it, counts no grade.
 func (p Tx) Complete(r fleet.Run) error {
 	p.ends(r.ID)
 	if r.NoWork {
 		p.Ahead(p.Places.Like(table.Place{Run: r.ID}))
 	}
 	p.Ahead(p.Claims.Like(claimRow(r.Key)))
+	fenced := r.Key != "" && r.Verdict.Outcome != fleet.Lost
+	if !fenced {
+		r.Verdict.Grade = nil
+	}
 	if p.repeatsEnd(r) {
 		return nil
 	}
-	if err := p.Fence(store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, p.endOf(r)); err != nil {
-		return err
-	}
-	return p.end(r)
-}
-
-// EndRun ends a run that holds no claim, or lost it. It counts no grade.
-func (p Tx) EndRun(r fleet.Run) error {
-	p.ends(r.ID)
-	if r.NoWork {
-		p.Ahead(p.Places.Like(table.Place{Run: r.ID}))
-	}
-	p.Ahead(p.Claims.Like(claimRow(r.Key)))
-	r.Verdict.Grade = nil
-	if p.repeatsEnd(r) {
-		return nil
+	if fenced {
+		if err := p.Fence(store.Hold{Key: r.Key, Holder: r.ID.Holder(), Epoch: r.Epoch}, p.endOf(r)); err != nil {
+			return err
+		}
 	}
 	return p.end(r)
 }

@@ -25,19 +25,13 @@ func (w Writer) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
 	return unrefused(ctx, w, func(p Tx) (store.Begun, error) { return p.Begin(b) }, "begin the session of run %s", b.Run)
 }
 
-// Complete ends a run that worked under a claim: outcome, grade and what is
-// learnt of it in one transaction, once.
+// Complete ends a run: outcome, grade and what is learnt of it in one transaction, once.
 //
 // If we die before the commit, the run is open and ungraded, and its claim
 // expires. If we die after it, the grade is counted, and calling again changes
 // nothing.
 func (w Writer) Complete(ctx context.Context, r fleet.Run) error {
 	return w.write(ctx, func(p Tx) error { return p.Complete(r) }, "complete run %s", r.ID)
-}
-
-// EndRun ends a run that holds no claim, or lost it. It counts no grade.
-func (w Writer) EndRun(ctx context.Context, r fleet.Run) error {
-	return w.write(ctx, func(p Tx) error { return p.EndRun(r) }, "end run %s", r.ID)
 }
 
 // Abandon gives back what a run whose session is gone has left.

@@ -114,7 +114,7 @@ func TestRestOfOneMachine(t *testing.T) {
 			})
 		}
 		if r.Verdict.Outcome = fleet.Lost; err == nil {
-			err = a.EndRun(t.Context(), r)
+			err = a.Complete(t.Context(), r)
 		}
 		must.Do(t, err)
 	}

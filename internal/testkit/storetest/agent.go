@@ -198,7 +198,7 @@ func (contract) ProbeWithoutAnswer(t *testing.T, b bundle) {
 			must.Get(b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"}))(t)
 		},
 		"0cancelled": func(r fleet.Run) { b.ends(t, r, fleet.Cancelled, "stopped") },
-		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.EndRun(t.Context(), r)) },
+		"0lost":      func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.Complete(t.Context(), r)) },
 	}
 	for id, end := range ends {
 		probe := b.works(t, id, "claude")

@@ -280,7 +280,7 @@ func (b bundle) backOff(t *testing.T, c fleet.Category, id fleet.RunID, outcome 
 		r.Category, r.Source = c, fleet.FromScores
 		must.Do(t, b.AddRun(t.Context(), r))
 		r.Verdict.Outcome = outcome
-		must.Do(t, b.EndRun(t.Context(), r))
+		must.Do(t, b.Complete(t.Context(), r))
 		return
 	}
 	r := b.begunIn(t, c, id)
@@ -295,7 +295,7 @@ func (contract) LearnsNothing(t *testing.T, b bundle) {
 	b.backOff(t, "code", "0r2", fleet.Noop)
 	ends := map[fleet.RunID]func(fleet.Run) error{
 		"0claimed": func(r fleet.Run) error { return b.Complete(ctx, r) },
-		"0lost":    func(r fleet.Run) error { return b.EndRun(ctx, graded(r, 0.9)) },
+		"0lost":    func(r fleet.Run) error { return b.Complete(ctx, lost(graded(r, 0.9))) },
 		"0dead": func(r fleet.Run) error {
 			_, err := b.Abandon(ctx, store.Gone{Run: r.ID, Reason: "found dead"})
 			return err
@@ -341,7 +341,7 @@ func (contract) Ended(t *testing.T, b bundle) {
 		{"graded", func() error { return b.Complete(ctx, graded(second, 0.5)) }, 1},
 		{"another category", func() error { return b.Complete(ctx, graded(elsewhere, 0.5)) }, 1},
 		{"idle", func() error { b.backOff(t, "code", "0r5", fleet.Idle); return nil }, 1},
-		{"lost", func() error { return b.EndRun(ctx, first) }, 4},
+		{"lost", func() error { return b.Complete(ctx, lost(first)) }, 4},
 		{"abandoned", func() error { _, err := b.Abandon(ctx, store.Gone{Run: dead.ID, Reason: "found dead"}); return err }, 5},
 		{"not started", func() error {
 			f := b.mustRecord(t, "0r6", "0r7")

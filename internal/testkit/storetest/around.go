@@ -71,10 +71,6 @@ func (a around) Complete(ctx context.Context, r fleet.Run) error {
 	return a.do("Complete", func() error { return a.Store.Complete(ctx, r) })
 }
 
-func (a around) EndRun(ctx context.Context, r fleet.Run) error {
-	return a.do("EndRun", func() error { return a.Store.EndRun(ctx, r) })
-}
-
 func (a around) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	err = a.do("Respawn", func() error { by, why, err = a.Store.Respawn(ctx, run, next, reason, b); return err })
 	return by, why, err

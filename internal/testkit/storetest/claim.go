@@ -189,7 +189,7 @@ func (contract) EndGivesBack(t *testing.T, b bundle) {
 	}
 	b.clock.Advance(time.Second)
 	r.Verdict.Outcome = fleet.Lost
-	must.Do(t, b.EndRun(t.Context(), r))
+	must.Do(t, b.Complete(t.Context(), r))
 	settled.Left.State = fleet.StateDone
 	must.Do(t, b.Complete(t.Context(), graded(settled, 0.5)))
 	list := must.Get(b.List(t.Context(), store.Listing{All: true}))(t)

@@ -135,7 +135,7 @@ func (contract) NotStartedTooLate(t *testing.T, b bundle) {
 	same(t, "run that has begun", b.mustRun(t, "0r1"), want)
 	ended := b.mustRun(t, "0r2")
 	ended.Verdict = fleet.Verdict{Outcome: fleet.Busy, Reason: "lane busy"}
-	must.Do(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.Complete(t.Context(), ended))
 	want = b.mustRun(t, "0r2")
 	b.mustNotStart(t, f.ID, "0r2", false)
 	same(t, "run that has ended", b.mustRun(t, "0r2"), want)
@@ -159,7 +159,7 @@ func (contract) Snapshot(t *testing.T, b bundle) {
 	ended := plannedRun("0r0")
 	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Busy
-	must.Do(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.Complete(t.Context(), ended))
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)

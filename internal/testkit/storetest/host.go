@@ -224,7 +224,7 @@ func (contract) Overran(t *testing.T, b bundle) {
 	lost := func(id fleet.RunID, at time.Time) error {
 		r := plannedRun(id)
 		r.Key, r.Epoch, r.EndedAt, r.Verdict = fleet.TaskID("task of "+id).Key(), 1, at, fleet.Verdict{Outcome: fleet.Lost, Reason: "so"}
-		return b.EndRun(t.Context(), r)
+		return b.Complete(t.Context(), r)
 	}
 	mustBe(t, lost("0r1", over), fleet.ErrLost) // it has ended in time, and is closed
 	must.Do(t, lost("0r4", over))

@@ -108,7 +108,7 @@ func (contract) LessonsUngraded(t *testing.T, b bundle) {
 
 	lost := graded(b.begun(t, "0r2", without), 1)
 	lost.Verdict.Outcome = fleet.Lost
-	must.Do(t, b.EndRun(t.Context(), lost))
+	must.Do(t, b.Complete(t.Context(), lost))
 	must.Get(b.Abandon(t.Context(), store.Gone{Run: b.begun(t, "0r3", without).ID, Reason: "found dead"}))(t)
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 

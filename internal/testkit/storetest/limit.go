@@ -171,7 +171,7 @@ func (contract) ReserveOfTheSilent(t *testing.T, b bundle) {
 			must.Get(b.Abandon(t.Context(), store.Gone{Run: r.ID, Reason: "found dead"}))(t)
 		},
 		"0silent": func(r fleet.Run) { b.ends(t, r, fleet.Noop, "") },
-		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.EndRun(t.Context(), r)) },
+		"0lost":   func(r fleet.Run) { r.Verdict.Outcome = fleet.Lost; must.Do(t, b.Complete(t.Context(), r)) },
 	}
 	for id, end := range ends {
 		before := b.spent(t)[fleet.FleetScope]

@@ -65,7 +65,7 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	case "claimed":
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
 	case "ended early":
-		must.Do(t, h.EndRun(t.Context(), r))
+		must.Do(t, h.Complete(t.Context(), r))
 	case "ended":
 		h.mustTakeForRun(t, takeFor(r.ID, h.task()), fleet.Granted)
 		r.Task, r.Key, r.Epoch = h.task(), h.task().Key(), 1

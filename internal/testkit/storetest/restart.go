@@ -214,7 +214,7 @@ func (h *history) end(rt *rapid.T) {
 	case "closed":
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing, TaskState: fleet.StateDone})
 	case "lost":
-		err = h.EndRun(h.t.Context(), graded(s.run, grade))
+		err = h.Complete(h.t.Context(), lost(graded(s.run, grade)))
 	case "dead":
 		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
 	}
@@ -279,7 +279,7 @@ func (h *history) become(rt *rapid.T) {
 func (h *history) idle(rt *rapid.T) {
 	r := h.planned(rt, rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromScores}).Draw(rt, "source"))
 	r.Verdict.Outcome = fleet.Idle
-	must.Do(h.t, h.EndRun(h.t.Context(), r))
+	must.Do(h.t, h.Complete(h.t.Context(), r))
 	if r.Source != fleet.FromHand { // what a person asks for says nothing
 		h.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category})
 	}

@@ -57,6 +57,12 @@ func graded(r fleet.Run, grade float64) fleet.Run {
 	return r
 }
 
+// lost is the run as it ends without its claim.
+func lost(r fleet.Run) fleet.Run {
+	r.Verdict.Outcome = fleet.Lost
+	return r
+}
+
 func (contract) AddRun(t *testing.T, b bundle) {
 	_, err := b.Run(t.Context(), "0r1")
 	mustBe(t, err, fleet.ErrNotFound)
@@ -125,7 +131,7 @@ func (contract) BegunOnce(t *testing.T, b bundle) {
 	}
 	ended := plannedRun("0r2")
 	ended.Verdict.Outcome = fleet.RunDenied
-	must.Do(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.Complete(t.Context(), ended))
 	mustBe(t, begin("0r2", 1), fleet.ErrLost)
 	same(t, "began as it ended", b.mustRun(t, "0r2").StartedAt, b.clock.Now())
 	mustBe(t, begin("0gone", 1), fleet.ErrLost) // by a store that went back
@@ -180,9 +186,9 @@ func (contract) LaneClaims(t *testing.T, b bundle) {
 	same(t, "an expiry alone frees no session's lane", b.mustLane(t, "0r2", "code", 1, fleet.Denied), c)
 	ended := b.mustRun(t, "0r1")
 	ended.Verdict.Outcome = fleet.Busy
-	must.Do(t, b.EndRun(ctx, ended))
+	must.Do(t, b.Complete(ctx, ended))
 	b.clock.Advance(time.Second)
-	must.Do(t, b.EndRun(ctx, ended))
+	must.Do(t, b.Complete(ctx, ended))
 	c = b.mustLane(t, "0r2", "code", 1, fleet.Granted)
 	same(t, "epoch of the next", c.Epoch, fleet.Epoch(2))
 	b.clock.Advance(time.Second)
@@ -303,7 +309,7 @@ func (contract) TakeForEndedRun(t *testing.T, b bundle) {
 	ended := plannedRun("0r1")
 	must.Do(t, b.AddRun(t.Context(), ended))
 	ended.Verdict.Outcome = fleet.Cancelled
-	must.Do(t, b.EndRun(t.Context(), ended))
+	must.Do(t, b.Complete(t.Context(), ended))
 	for _, id := range []fleet.RunID{"0r1", "0none"} {
 		grant, c, err := TakeForRun(t.Context(), b, takeFor(id, "k"))
 		mustBe(t, err, fleet.ErrLost)
@@ -344,7 +350,7 @@ func (contract) CompleteOnce(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	mustBe(t, b.Complete(t.Context(), graded(r, 1)), fleet.ErrLost)
 	r.Verdict = fleet.Verdict{Outcome: fleet.Lost}
-	mustBe(t, b.EndRun(t.Context(), r), fleet.ErrLost)
+	mustBe(t, b.Complete(t.Context(), r), fleet.ErrLost)
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "arm", b.arm(t, "code"), arm)
 }
@@ -387,7 +393,6 @@ func (contract) CompleteFenced(t *testing.T, b bundle) {
 			r.Key = "hers"
 			b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
 		},
-		"0none": func(r *fleet.Run) { r.Key = "" },
 	}
 	for id, lose := range tests {
 		r := b.begun(t, id)
@@ -399,7 +404,7 @@ func (contract) CompleteFenced(t *testing.T, b bundle) {
 		same(t, string(id), b.mustRun(t, id), want)
 		same(t, string(id), b.arm(t, "code"), arm)
 		r.Verdict = fleet.Verdict{Outcome: fleet.Lost, Reason: "too late"}
-		must.Do(t, b.EndRun(t.Context(), r))
+		must.Do(t, b.Complete(t.Context(), r))
 	}
 }
 
@@ -412,24 +417,24 @@ func (contract) CompleteUngraded(t *testing.T, b bundle) {
 	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
 }
 
-// EndRun ends a run with a grade, which nobody may count.
-func (contract) EndRun(t *testing.T, b bundle) {
+// CompleteWithoutClaim ends a run with a grade, which nobody may count.
+func (contract) CompleteWithoutClaim(t *testing.T, b bundle) {
 	want := plannedRun("0r1")
 	must.Do(t, b.AddRun(t.Context(), want))
 	b.clock.Advance(time.Second)
 	want = graded(want, 0.9)
-	must.Do(t, b.EndRun(t.Context(), want))
+	must.Do(t, b.Complete(t.Context(), want))
 	if want.Verdict.Grade == nil {
 		t.Error("got the caller's verdict changed, want it left alone")
 	}
 	want.StartedAt, want.EndedAt, want.Verdict.Grade = b.clock.Now(), b.clock.Now(), nil
 	same(t, "run", b.mustRun(t, "0r1"), want)
 	same(t, "arms", b.mustSnapshot(t).Arms, map[fleet.Category]store.Arm{})
-	must.Do(t, b.EndRun(t.Context(), graded(want, 0.9)))
+	must.Do(t, b.Complete(t.Context(), graded(want, 0.9)))
 	same(t, "run, ended again", b.mustRun(t, "0r1"), want)
 	want.Verdict.Outcome = fleet.Lost
-	mustBe(t, b.EndRun(t.Context(), want), fleet.ErrLost)
-	mustBe(t, b.EndRun(t.Context(), plannedRun("0none")), fleet.ErrLost)
+	mustBe(t, b.Complete(t.Context(), want), fleet.ErrLost)
+	mustBe(t, b.Complete(t.Context(), plannedRun("0none")), fleet.ErrLost)
 }
 
 func (contract) Respawn(t *testing.T, b bundle) {

@@ -203,7 +203,6 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string { return answer(w.Complete(ctx, end)) },
-		func(ctx context.Context, w store.Store) string { return answer(w.EndRun(ctx, end)) },
 		func(ctx context.Context, w store.Store) string {
 			left, err := w.Abandon(ctx, gone)
 			return answer(err, left)
