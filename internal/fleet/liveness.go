@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -110,7 +111,7 @@ const (
 // Only its own machine could say that its session is gone; but once its last lease is over, it may
 // not be at work any more.
 func (r Run) Silent(claims []Claim, now time.Time) bool {
-	var lease, last time.Time
+	var lease time.Time
 	for _, c := range claims {
 		if c.Holder == r.ID.Holder() && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
 			lease = c.ExpiresAt
@@ -119,10 +120,5 @@ func (r Run) Silent(claims []Claim, now time.Time) bool {
 	if !lease.IsZero() {
 		return now.Sub(lease) >= leaseSlack
 	}
-	for _, t := range []time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt} {
-		if t.After(last) {
-			last = t
-		}
-	}
-	return now.Sub(last) >= silence
+	return now.Sub(slices.MaxFunc([]time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt}, time.Time.Compare)) >= silence
 }

@@ -125,10 +125,7 @@ func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
 	if !r.EndedAt.IsZero() && r.EndedAt.Before(since) && (own || b.Since.After(now)) {
 		since = r.EndedAt
 	}
-	if r.StartedAt.After(since) {
-		since = r.StartedAt
-	}
-	return since
+	return plain.Latest(since, r.StartedAt)
 }
 
 // noteContinued notes with which items sessions go on now.

@@ -153,11 +153,7 @@ func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
 // missedStart reports whether a planned run should have begun by now. One that was planned
 // later than now was so by a clock that has been set back.
 func missedStart(r fleet.Run, now time.Time) bool {
-	due := r.CreatedAt
-	if r.NotBefore.After(due) {
-		due = r.NotBefore
-	}
-	return now.Sub(due) >= StartGrace || r.CreatedAt.Sub(now) >= StartGrace
+	return now.Sub(plain.Latest(r.CreatedAt, r.NotBefore)) >= StartGrace || r.CreatedAt.Sub(now) >= StartGrace
 }
 
 // Died estimates when a session crashed: right after the last sign of it, which is its log or
