@@ -40,10 +40,15 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 			return v, false, false, err
 		}
 		if work.none.Outcome != "" {
-			if slices.ContainsFunc(work.held, func(c fleet.Claim) bool { return c.Key == fleet.LaneKey(name, n) }) {
-				return v, true, false, nil
+			i := slices.IndexFunc(work.held, func(c fleet.Claim) bool { return c.Key == fleet.LaneKey(name, n) })
+			if i < 0 {
+				return work.none, false, false, nil
 			}
-			return work.none, false, false, nil
+			if busy, err := w.inhabited(ctx, work.held[i]); busy != "" || err != nil {
+				return fleet.Verdict{Reason: busy}, busy != "", false, err
+			}
+			work.again()
+			continue
 		}
 		w.takenAt = w.Elapsed()
 		begun, err = w.Store.Begin(ctx, store.Begin{
@@ -56,7 +61,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 		if busy, err := w.inhabited(ctx, begun.Lane); busy != "" || err != nil {
 			return fleet.Verdict{Reason: busy}, busy != "", false, err
 		}
-		work.looked, work.offers, work.known = false, nil, nil // that run may have left its task in another state
+		work.again() // that run may have left its task in another state
 	}
 	refused, is := errors.AsType[fleet.RefusedError](err)
 	switch {

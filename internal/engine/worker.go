@@ -183,6 +183,9 @@ type offer struct {
 	lessons []fleet.Lesson
 }
 
+// again has the next look find out what there is.
+func (k *work) again() { k.looked, k.none, k.offers, k.known = false, fleet.Verdict{}, nil, nil }
+
 // denied are the families of the tasks whose claims were another's: their siblings are likely to be under work.
 func (k *work) denied(begun store.Begun) (families []string) {
 	for _, o := range k.offers {
