@@ -20,7 +20,7 @@ func Repair(cache string) {
 	defer root.Close() //nolint:errcheck // nothing is written by it
 	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || path == "." {
-			return nil
+			return nil //nolint:nilerr // what is gone meanwhile, or cannot be read all the same, stays
 		}
 		if d.Type()&fs.ModeSymlink != 0 && !strings.Contains(path, "/") {
 			_ = root.Remove(path)

@@ -27,8 +27,13 @@ func TestRepair(t *testing.T) {
 		path      string
 		mode, now os.FileMode
 	}{
-		{"go-build/00/a", 0, 0o600}, {"shut/in/b", 0o200, 0o600}, {"shut/in", 0, 0o700}, {"shut", 0o300, 0o700},
-		{"mod/c", 0o444, 0o444}, {"mod", 0o555, 0o555}, {"", 0o500, 0o700},
+		{"go-build/00/a", 0, 0o600},
+		{"shut/in/b", 0o200, 0o600},
+		{"shut/in", 0, 0o700},
+		{"shut", 0o300, 0o700},
+		{"mod/c", 0o444, 0o444},
+		{"mod", 0o555, 0o555},
+		{"", 0o500, 0o700},
 	}
 	for _, m := range modes {
 		must.Do(t, os.Chmod(filepath.Join(cache, m.path), m.mode))
