@@ -123,6 +123,11 @@ func (c Clone) Ready(ctx context.Context) error {
 		if command == "" {
 			command = s.value(filter + "smudge")
 		}
+		// Without its key the filter is not there, and a session would commit the plain text.
+		if strings.HasPrefix(name, gitCrypt) && !exists(filepath.Join(s.common, gitCrypt, "keys")) {
+			return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, and no key for it", s.top, name),
+				"cd "+fleet.ShellWord(s.top)+"; git-crypt unlock")
+		}
 		required := strings.ToLower(s.value(filter + "required"))
 		if command == "" || slices.Contains([]string{"", "false", "no", "off", "0"}, required) {
 			continue
@@ -136,10 +141,6 @@ func (c Clone) Ready(ctx context.Context) error {
 			if _, err := exec.LookPath(word); err != nil {
 				return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, which runs %s: %w", s.top, name, word, err), "install "+word)
 			}
-		}
-		if name == gitCrypt && !exists(filepath.Join(s.common, gitCrypt, "keys")) {
-			return fleet.WithHint(fmt.Errorf("%s has files with filter=%s, and no key for it", s.top, name),
-				"cd "+fleet.ShellWord(s.top)+"; git-crypt unlock")
 		}
 	}
 	return nil
