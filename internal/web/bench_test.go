@@ -201,14 +201,13 @@ func (b *bench) fire(c fleet.Category) (fleet.FireID, fleet.RunID) {
 // begin has a run take lane and claim, and its agent print something.
 func (b *bench) begin(id fleet.RunID, c fleet.Category, on fleet.TaskID, printed string) {
 	b.Helper()
-	_, _, err := storetest.TakeLane(b.Context(), b.db, store.Begin{Run: id, PID: os.Getpid(), Category: c, Lane: 1, TTL: time.Hour})
-	b.check(err)
-	grant, _, err := storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
-		TakeRequest: store.TakeRequest{Key: on.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, PID: os.Getpid(), Task: on, Terms: fleet.Terms{Agent: "fake"},
+	begun, err := b.db.Begin(b.Context(), store.Begin{
+		Run: id, PID: os.Getpid(), Category: c, Lane: 1, TTL: time.Hour, Agents: []fleet.Terms{{Agent: "fake"}},
+		Offers: []store.Offer{{Task: on, Key: on.Key()}},
 	})
 	b.check(err)
-	if grant != fleet.Granted {
-		b.Fatalf("claim of %q: got %s", on, grant)
+	if begun.Claim.Key == "" {
+		b.Fatalf("claim of %q: got %+v", on, begun)
 	}
 	b.print(id, printed)
 }
@@ -247,8 +246,8 @@ func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID)
 	r, err := b.db.LastRuns(t.Context(), store.RunQuery{Category: "docs", Limit: 1})
 	b.check(err)
 	open = r[0].ID
-	b.begin(ended, "code", hostileTask, "begin\n"+hostileText+"\rover\n")
 	b.check(storetest.Deny(t.Context(), b.db, fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
+	b.begin(ended, "code", hostileTask, "begin\n"+hostileText+"\rover\n")
 	b.end(ended, hostile)
 	b.begin(open, "docs", "b", "at work\n")
 	_, _, err = b.db.Take(t.Context(), store.TakeRequest{Key: "extra " + hostile, Holder: hostile, TTL: time.Hour, Note: hostile})
