@@ -80,7 +80,6 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Work:     places,
 			Gates:    newGates(c),
 			Machine:  func() string { return machine.ReadPressure(os.DirFS("/proc")).Refuse() },
-			Ready:    func() error { return places.Ready(ctx) },
 			Timers:   timers{c.Fleet},
 			Log:      a.log,
 			Now:      a.Now,

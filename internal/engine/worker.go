@@ -245,7 +245,7 @@ func (w *worker) look(ctx context.Context, c config.Category, k *work) (err erro
 		}
 		tried(func(t fleet.Task) bool { return t.ID == task.ID || t.Family != "" && t.Family == task.Family })
 	}
-	if o := w.Unfit(k.category, true); o.Kind != "" {
+	if o := w.Unfit(seen, k.category, true); o.Kind != "" {
 		k.none = failed(errors.New(o.Reason))
 		return nil
 	}

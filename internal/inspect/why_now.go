@@ -84,7 +84,7 @@ func (m *moment) gatesOf(v survey.View, name fleet.Category) (list []why.Refusal
 		}
 		list = append(list, g)
 	}
-	if o := m.Unfit(name, false); o.Kind != "" {
+	if o := m.Unfit(v, name, false); o.Kind != "" {
 		list = append(list, why.Refusal{Kind: o.Kind, Reason: o.Reason, Unfit: true})
 	}
 	if m.WithoutAgent(v, name).Kind == "" {

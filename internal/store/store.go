@@ -185,7 +185,7 @@ type Firing struct {
 	Runs    []fleet.Run // that it is about to start
 	Bounds  Bounds
 	Attempt string // names it, for one who never hears whether it was recorded; empty: nobody asks again
-	// Host is the machine that fires, by its own word; without an id it says nothing. One that was
+	// Host is the machine that fires, by its own word; without an id it says nothing. A machine that was
 	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
 	Host fleet.Host
 }
@@ -293,7 +293,7 @@ type Runs interface {
 	// from then on, and that of the first offer that nobody else has; it debits the session to the category, reserves
 	// for it in the budgets, takes its place in review, and notes what its tracker is owed. Offers that are denied are
 	// on record, whatever comes of the others. If the lane is another's, no offer can be had, or no agent can work,
-	// nothing is taken, and the run has not begun. A run that has its session gets the same answer again. One that
+	// nothing is taken, and the run has not begun. A run that has its session gets the same answer again. A run that
 	// has ended, or that another process has begun, gets [fleet.ErrLost].
 	Begin(ctx context.Context, b Begin) (Begun, error)
 	// OnBranch records the branch that a run works on, if it is the run's own.
@@ -301,10 +301,10 @@ type Runs interface {
 	// Complete ends a run: outcome, grade and what is learnt of it together, once. Whatever the run holds is given
 	// back: its claims, as done if the task is settled, and its lane, whose lock the caller still has, so that recorded
 	// holds never overlap. [fleet.ErrLost], and nothing written, when the run has ended on record, or its claim is no
-	// longer its own at its epoch, or had expired by the run's EndedAt (zero: by now). One that has ended by this very
+	// longer its own at its epoch, or had expired by the run's EndedAt (zero: by now). A run that has ended by this very
 	// verdict is fine, and nothing is written: the caller never heard the answer.
 	//
-	// A run without a claim, or with the outcome [fleet.Lost], needs none, and nothing is learnt of a grade. One that
+	// A run without a claim, or with the outcome [fleet.Lost], needs none, and nothing is learnt of a grade. A run that
 	// others closed since its lease was over keeps their word for its end; that its session ended later is noted,
 	// see [Runs.Overran].
 	Complete(ctx context.Context, r fleet.Run) error

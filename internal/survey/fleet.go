@@ -81,7 +81,6 @@ type Fleet struct {
 	Work     Work          // nil: nobody looks for branches of runs
 	Gates    Gates         // nil: none
 	Machine  func() string // why it should start nothing; nil: nobody looks
-	Ready    func() error  // why no session can have a clone of its own; nil: nobody looks
 	Timers   Timers        // nil: no service manager
 	Log      *slog.Logger
 	Now      func() time.Time

@@ -25,6 +25,8 @@ type Work interface {
 	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
 	// Leftovers say what runs left that their branches do not have, by the run in whose folder it was.
 	Leftovers(ctx context.Context) (map[fleet.RunID]string, error)
+	// Ready says why no session can have a clone of its own, nil if it can.
+	Ready(ctx context.Context) error
 	// Clones are the runs with clones of their own in which there may be work that is not home.
 	Clones() []fleet.RunID
 	// Changed are the files that a run has changed in a folder of its own, committed or not, since

@@ -17,7 +17,7 @@ import (
 // WithoutAgent says why no session of the category could start now, for want of an agent
 // that can work or of a budget. It has no kind where one could, else that of the first agent.
 func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
-	if o = f.Unfit(c, false); o.Kind != "" {
+	if o = f.Unfit(v, c, false); o.Kind != "" {
 		return o
 	}
 	var reasons []string
@@ -40,16 +40,14 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
 // it right: a program or the prompt is not as it was confirmed, no clone of the workspace can be made, or no agent has its
 // programs and its secrets. A session asks once more when it begins.
-func (f *Fleet) Unfit(c fleet.Category, begins bool) selector.Obstacle {
+func (f *Fleet) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
 	for _, argv := range f.Config.Categories[c].Commands() {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
 			return selector.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
 		}
 	}
-	if f.Config.Categories[c].OwnClone && f.Ready != nil {
-		if err := f.Ready(); err != nil {
-			return selector.Obstacle{Kind: fleet.HinderedByClone, Reason: fmt.Sprintf("no clone can be made: %v", err)}
-		}
+	if f.Config.Categories[c].OwnClone && v.Unready != "" {
+		return selector.Obstacle{Kind: fleet.HinderedByClone, Reason: "no clone can be made: " + v.Unready}
 	}
 	var faults []string
 	agents := f.Config.Categories[c].Agents

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -31,6 +32,7 @@ type View struct {
 	Crashed  map[fleet.Category]Crash       // open runs that had a claim and live no more: the last of each category
 	Overlaps map[fleet.TaskID]fleet.Overlap // tasks that are to change what other work changes
 	Full     map[fleet.Category]string      // out until a person has looked at results
+	Unready  string                         // why no session can have a clone of its own; empty: it can, or none is to
 	Running  map[fleet.Category]int         // sessions that take up a slot of this machine, those that are to follow others included
 	here     map[fleet.RunID]bool           // they
 	Busy     map[string]int                 // the same, by agent
@@ -57,6 +59,12 @@ func (f *Fleet) Look(ctx context.Context) (View, error) {
 	v.Failed = FailedSources(v.Problems)
 	fleet.Recall(v.Tasks, v.Snapshot.Tasks)
 	v.Overlaps = f.overlaps(ctx, v)
+	own := func(c config.Category) bool { return c.OwnClone }
+	if f.Work != nil && slices.ContainsFunc(slices.Collect(maps.Values(f.Config.Categories)), own) {
+		if err := f.Work.Ready(ctx); err != nil {
+			v.Unready = err.Error()
+		}
+	}
 	v.Lessons, err = f.listLessons(ctx)
 	return v, err
 }
