@@ -153,12 +153,13 @@ func isID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// start is the commit at which a clone began. A clone without a pin is none of ours.
+// start is the commit at which a clone began, by its pin.
 func (s source) start(ctx context.Context, dir string) (string, error) {
 	text, err := s.run(ctx, "for-each-ref", "--format=%(objectname) %(parent)%00%(contents:subject)", keepRef(dir))
 	ids, message, there := strings.Cut(text, "\x00")
 	if err == nil && !there {
-		err = fmt.Errorf("%s: no pin of it: %w", dir, errNoRepository)
+		err = fleet.WithHint(fmt.Errorf("%s: no pin of it: nobody knows where its session began", dir),
+			"look at it, and remove it: git -C "+fleet.ShellWord(dir)+" log")
 	}
 	pin, start, _ := strings.Cut(ids, " ")
 	if start, _, _ = strings.Cut(start, " "); message != pinned {

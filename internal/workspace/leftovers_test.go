@@ -164,26 +164,49 @@ func TestCommittedRepositoryIsKept(t *testing.T) {
 	}
 }
 
-// TestDamagedCloneIsKept has a clone without a HEAD that git can read, as after a power cut. Its work is not home.
+// TestDamagedCloneIsKept has a clone without a HEAD, as after a power cut, or without its pin. Its work is not home.
 func TestDamagedCloneIsKept(t *testing.T) {
 	t.Parallel()
-	_, clone := pair(t)
-	p := clone.places(t.TempDir())
-	w := mustOpen(t, p.Clone, own, p.Root)
-	clone.at(w.Dir).add("d", "d")
-	head := filepath.Join(w.Dir, ".git", "HEAD")
-	was := must.Get(os.ReadFile(head))(t)
-	must.Do(t, os.Truncate(head, 0))
-	all := func(fleet.RunID) bool { return true }
-	if err := p.Rescue(t.Context(), all); err == nil || !strings.Contains(err.Error(), w.Dir+" is damaged") {
-		t.Errorf("rescue: got %v, want why the work is not home", err)
+	for name, test := range map[string]struct {
+		files []string // of git's in the clone, that are gone
+		pin   bool     // is gone
+		want  string   // DIR is its folder
+	}{
+		"no HEAD":                 {files: []string{"HEAD"}, want: "DIR is damaged"},
+		"neither HEAD nor refs":   {files: []string{"HEAD", "packed-refs"}, want: "DIR is damaged"},
+		"no pin in the workspace": {pin: true, want: "DIR: no pin of it"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			p := clone.places(t.TempDir())
+			w := mustOpen(t, p.Clone, own, p.Root)
+			clone.at(w.Dir).add("d", "d")
+			pin, was := clone.git("rev-parse", keepRef(w.Dir)), map[string][]byte{}
+			for _, file := range test.files {
+				path := filepath.Join(w.Dir, ".git", file)
+				was[path] = must.Get(os.ReadFile(path))(t)
+				must.Do(t, os.Remove(path))
+			}
+			if test.pin {
+				clone.git("update-ref", "-d", keepRef(w.Dir))
+			}
+			all := func(fleet.RunID) bool { return true }
+			want := strings.ReplaceAll(test.want, "DIR", w.Dir)
+			if err := p.Rescue(t.Context(), all); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("rescue: got %v, want why the work is not home", err)
+			}
+			if _, err := p.Prune(t.Context(), Limits{Now: testTime(t), Keep: 9}, all); err == nil || !exists(w.Dir) {
+				t.Errorf("prune: got %v, there: %t", err, exists(w.Dir))
+			}
+			for path, text := range was {
+				must.Do(t, os.WriteFile(path, text, 0o600))
+			}
+			clone.git("update-ref", keepRef(w.Dir), pin)
+			must.Do(t, p.Rescue(t.Context(), all))
+			must.Equal(t, "home", clone.git("show", "stint/bob/0own:d"), "d")
+		})
 	}
-	if _, err := p.Prune(t.Context(), Limits{Now: testTime(t), Keep: 9}, all); err == nil || !exists(w.Dir) {
-		t.Errorf("prune: got %v, there: %t", err, exists(w.Dir))
-	}
-	must.Do(t, os.WriteFile(head, was, 0o600))
-	must.Do(t, p.Rescue(t.Context(), all))
-	must.Equal(t, "home", clone.git("show", "stint/bob/0own:d"), "d")
 }
 
 // TestLeftOfAKilledGit has a git die that wrote what was left, with its lock held. The next try does it.

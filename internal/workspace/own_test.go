@@ -340,6 +340,7 @@ func TestPrune(t *testing.T) {
 	open("8half", func(w gitter) {
 		must.Do(t, os.Remove(filepath.Join(w.dir, ".git/packed-refs")))
 		must.Do(t, os.Remove(filepath.Join(w.dir, ".git/HEAD")))
+		must.Do(t, os.Remove(filepath.Join(w.dir, ".git/index")))
 	})
 	must.Do(t, os.Mkdir(filepath.Join(c.Root, "cempty"), 0o700))
 	clone.git("branch", "stint/bob/abranch")

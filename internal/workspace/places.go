@@ -180,7 +180,7 @@ func (p Places) Rescue(ctx context.Context, over func(fleet.RunID) bool) (err er
 			// It would hang each fire. Without the mark, for want of room, the next fire tries again.
 			lost = errors.Join(lost, os.WriteFile(keptMark(dir), []byte("git does not answer in "+dir), 0o600))
 		}
-		if lost != nil && !errors.Is(lost, errNoRepository) {
+		if lost != nil && !errors.Is(lost, errNoRepository) && !halfMade(filepath.Join(dir, ".git")) {
 			err = errors.Join(err, fmt.Errorf("bring home the work of run %s: %w", run, lost))
 		}
 	}

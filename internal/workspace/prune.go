@@ -146,7 +146,7 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Lim
 			s, err = t.clone.Close(ctx, own)
 		}
 		switch {
-		case errors.Is(err, errNoRepository), err != nil && halfMade(filepath.Join(r.dir, ".git")):
+		case err != nil && halfMade(filepath.Join(r.dir, ".git")):
 			if err := t.clone.discard(ctx, r.dir); err != nil {
 				return p, err
 			}
@@ -188,10 +188,10 @@ func (t *turn) prune(ctx context.Context, run fleet.RunID, r remains, limits Lim
 	return p, t.clone.inTurn(ctx, run, "prune", func(ctx context.Context, t *turn) error { return t.dropBranch(ctx, r.branch) })
 }
 
-// halfMade reports whether no session ever had a clone: git has not written its index, and not all of our files are there.
+// halfMade reports whether no session ever had a clone: git writes its index last, after our files.
 func halfMade(own string) bool {
 	there := func(name string) bool { return exists(filepath.Join(own, name)) }
-	return !there("packed-refs") || !there("index") && !there("HEAD")
+	return !there("index") && !(there("packed-refs") && there("HEAD"))
 }
 
 // idle is how long ago a folder was changed. The folder and git's own entry in it count, not its other contents.
