@@ -146,8 +146,12 @@ func (c cgroup) holds(pid int) bool {
 // "", there is none.
 func (c cgroup) populated() (bool, error) { return c.emptied(0) }
 
-// kill ends all that is in it and below it, and waits until that is gone.
+// kill ends all that is in it and below it, and waits until that is gone. In "" there is nothing: its file would be that
+// of the tree's root, and end the whole of a container.
 func (c cgroup) kill() error {
+	if c == "" {
+		return nil
+	}
 	err := os.WriteFile(c.file("cgroup.kill"), []byte("1"), 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

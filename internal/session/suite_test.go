@@ -309,6 +309,7 @@ func TestEndOfAnOrphan(t *testing.T) {
 			cmd := o.command(t)
 			must.Do(t, cmd.Start())
 			eventually(t, "the agent at work", func() bool { _, err := os.Stat(o.Dir + "/talked"); return err == nil })
+			eventually(t, "where it is is written down", func() bool { return traceOf(o.State, o.Run) != trace{} })
 			if name == "hidden alone" { // asked to end, and deaf
 				eventually(t, "the agent gone", func() bool { return len(inFolder(t, o.Dir)) == 2 })
 			}
@@ -322,6 +323,15 @@ func TestEndOfAnOrphan(t *testing.T) {
 			eventually(t, "nothing left", func() bool { return len(inFolder(t, o.Dir)) == 0 })
 			must.Do(t, s.End(t.Context(), r)) // there is nothing to end
 		})
+	}
+}
+
+// TestEndOfNowhere ends a session of which nobody wrote down where it is. The file of no cgroup is that of all of them, which
+// is not asked: a container may have one that can be written.
+func TestEndOfNowhere(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "/", "/other", "half"} {
+		must.Do(t, readTrace(text, "0run").end())
 	}
 }
 
