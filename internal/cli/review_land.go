@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,14 +20,16 @@ import (
 
 func newReviewLand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "land RUN…",
+		Use:   "land RUN[@COMMIT]…",
 		Short: "Bring the work of sessions into the target branch",
 		Long: `Bring the work of sessions into the target branch, the oldest first and each on top of the one
 before: by a rebase, or a merge with [review] method = "merge". [review] check runs there. Then
 the target moves, the task is closed if it waits for review, and branch and folder are removed.
 
 Work that conflicts or whose check fails is set aside and its task opened again; the others go
-on. A target that diverged from its upstream is refused. After a crash the same command goes on.`,
+on. A branch that somebody moved since its session ended lands only with the COMMIT that you
+looked at. A target that diverged from its upstream is refused. After a crash the same command
+goes on.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
 	}
@@ -177,12 +180,17 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engi
 				wrong = append(wrong, fleet.WithHint(err, "stint review lists the runs"))
 				continue
 			}
-			run, at, err := itemOf(ctx, e.Fleet, all, arg)
+			name, tip, _ := strings.Cut(arg, "@")
+			run, at, err := itemOf(ctx, e.Fleet, all, name)
 			switch {
 			case err != nil:
 				wrong = append(wrong, err)
 			case seen[run]:
+			case at >= 0 && !strings.HasPrefix(all[at].Tip, tip):
+				err := fmt.Errorf("commit %s: the branch of run %s is at %.12s: %w", tip, run, all[at].Tip, fleet.ErrNotFound)
+				wrong = append(wrong, fleet.WithHint(err, "stint review diff "+string(run)))
 			case at >= 0:
+				all[at].Seen = tip
 				items = append(items, all[at])
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})

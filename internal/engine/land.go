@@ -99,6 +99,14 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 		return nil
 	}
 	if i.Landing == review.Waiting {
+		recorded, err := e.recorded(ctx, i)
+		switch {
+		case err != nil:
+			return err
+		case !recorded && i.Seen == "":
+			out.Reason = fmt.Sprintf("its branch is at a commit that no session recorded; look at it by: stint review diff %s, then: stint review land %s@%.12s", i.Run, i.Run, i.Tip)
+			return nil
+		}
 		if err := e.bring(ctx, l, i, out); err != nil {
 			return err
 		}
@@ -119,6 +127,27 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 	}
 	return nil
 }
+
+// recorded reports whether a branch is where the last session that worked on it left it. Whoever moved it since may have done so after a
+// person looked at the work.
+func (e *Engine) recorded(ctx context.Context, i review.Item) (bool, error) {
+	last := i.Session
+	if i.Session.Task != "" {
+		runs, err := e.Store.LastRuns(ctx, store.RunQuery{Task: i.Session.Task, Ended: true, Limit: maxContinued})
+		if err != nil {
+			return false, err
+		}
+		at := slices.IndexFunc(runs, func(r fleet.Run) bool { return r.Home() == i.Run && len(r.Commits) > 0 })
+		if at >= 0 {
+			last = runs[at]
+		}
+	}
+	n := len(last.Commits)
+	return n > 0 && last.Commits[n-1] == i.Tip, nil
+}
+
+// maxContinued is how many sessions at a task are searched for the last one on a branch.
+const maxContinued = 1000
 
 func landing(target review.Target, i review.Item) fleet.Landing {
 	return fleet.Landing{Run: i.Run, Branch: i.Name, Tip: i.Tip, Target: target.Name}

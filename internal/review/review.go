@@ -58,6 +58,7 @@ type Item struct {
 	Unblocks  int         // tasks that wait for its own
 	Leftovers string      // of its session beside the item, for people; empty: none
 	Why       string      // it stands where it stands
+	Seen      string      // the tip that a person named, or its beginning; empty: none
 	AtWork    fleet.RunID // that goes on with it now; empty: no session does
 }
 
