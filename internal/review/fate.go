@@ -16,9 +16,9 @@ type Watched struct {
 	Reviewed bool // who brought it into the target reviewed it, or nobody was to
 }
 
-// Fate is what the landing of a run's work makes of it, and the branch that shows it: of the last
-// commit that the run made, or else of what its branch has by now, which is its work with changes.
-// Work that nobody reviewed is unreviewed in the target. It is false where that is no news.
+// Fate returns the fate that the landing of a run's work gives it, and the branch that shows it. It goes by
+// the last commit of the run, or else by its branch's tip, which is the work with changes. Work that nobody
+// reviewed is unreviewed in the target. News is false if the fate is known already.
 func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
 	f.Run = w.Run
 	for _, b := range list {
@@ -60,7 +60,7 @@ func (w Watched) asMade(b Branch) bool {
 	return (b.Landing == Merged || b.Landing == Copied) && b.Tip == w.Commits[len(w.Commits)-1]
 }
 
-// last is what is known of the work: the last of what became of it as a whole.
+// last returns the latest known fate of the work as a whole.
 func (w Watched) last() (kind fleet.FateKind) {
 	for _, f := range w.Known {
 		if f.Kind != fleet.FateTouched {
@@ -76,7 +76,7 @@ func (w Watched) Touchable(b Branch) bool {
 	return w.Branch != "" && w.asMade(b) && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
 }
 
-// touchedPart is how much of what a run added is written anew when its work counts as touched.
+// touchedPart is the share of a run's added lines that others must rewrite before its work counts as touched.
 const touchedPart = 0.25
 
 // Rewritten reports whether so many of the lines that a run added are gone that others have written

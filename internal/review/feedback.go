@@ -23,7 +23,7 @@ type Published struct {
 	URL    string       `json:"url"`
 }
 
-// Heard is what a forge says of one item.
+// Heard has the words of a forge on one item.
 type Heard struct {
 	Run      fleet.RunID `json:"run"`
 	Checks   string      `json:"checks"`
@@ -97,8 +97,8 @@ const (
 	mostSeen = 1000
 )
 
-// News is what was said since: the feedback with it, and whether there is any. Words that are to
-// be answered already stand before it. A check that failed is news once for each commit.
+// News returns the feedback with the words that are new, and whether there are any. Words that wait
+// for an answer already stand before them. A check that failed is news once for each commit.
 func (h Heard) News(f fleet.Feedback, tip string) (fleet.Feedback, bool) {
 	var parts []string
 	note := func(text string, mark ...string) {

@@ -9,7 +9,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Glance is what waits for review, in a few words.
+// Glance sums up the work that waits for review, in a few words.
 type Glance struct {
 	Known    bool // the branches were looked at
 	Branches int  // of runs, merged or not

@@ -2,7 +2,7 @@ package review
 
 import "slices"
 
-// Landing is how a target branch has a change that a session committed.
+// Landing says whether, and in which form, a target branch has a change that a session committed.
 type Landing string
 
 const (
@@ -32,7 +32,7 @@ type Commit struct {
 // PatchID identifies what a commit changes, wherever it stands: git-patch-id(1).
 type PatchID string
 
-// Change is what a session committed: one commit, or all of its commits taken together.
+// Change is one commit of a session, or all of its commits taken together.
 type Change struct {
 	Commits []string // in the session's branch
 	Patch   PatchID
@@ -73,8 +73,8 @@ func Land(c Change, held bool, target []Commit) (l Landing, by string) {
 	return l, by
 }
 
-// LandAll is how the target has a session's work, commit by commit and as one change: the
-// commits that wait, and the landing of all. Work that came as one commit is there as a whole;
+// LandAll finds in which form the target has a session's work, commit by commit and as one change. It
+// returns the commits that wait, and the landing of all. Work that came as one commit is there as a whole;
 // otherwise all of it waits as long as one commit does.
 func LandAll(commits []Change, whole Change, target []Commit) (waiting []string, l Landing, by string) {
 	if l, by := Land(whole, false, target); l != Waiting {

@@ -11,7 +11,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Reach is what the work at a task changes, as far as that is known beforehand.
+// Reach lists the files that the work at a task is expected to change.
 type Reach struct {
 	Files []string // that its attempts changed
 	Paths []string // patterns of files, as the task declares them

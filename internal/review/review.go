@@ -168,7 +168,7 @@ func (i Item) rate(now time.Time) (rate float64, why string) {
 	return worth / minutes, strings.Join(reasons, ", ")
 }
 
-// Minutes is how long the review of the item will most likely take.
+// Minutes estimates the time that a review of the item takes.
 func (i Item) Minutes() float64 {
 	minutes := glance + float64(i.Lines)/linesAMinute + fileMinutes*float64(len(i.Files))
 	if green, known := i.Checked(); len(i.Conflicts) > 0 || known && !green {

@@ -9,8 +9,8 @@ import (
 	"stint/internal/plain"
 )
 
-// Places is what a look at the work changes of the places that were taken when the look began.
-// A session at work keeps its place, whatever it has committed so far. If a branch with commits
+// Places lists the changes that a look at the work makes to the places in review which were taken
+// when the look began. A session at work keeps its place, whatever it has committed so far. If a branch with commits
 // is gone, somebody has merged or removed it, unless it is only elsewhere: in the clone of a machine of which that
 // is said.
 func Places(taken []fleet.TakenPlace, items []Item, hidden func(fleet.TakenPlace) bool) (list []fleet.PlaceSight) {
@@ -94,7 +94,7 @@ func Rot(items []Item, limit int, maxAge time.Duration, now time.Time) string {
 }
 
 const (
-	// silentTimes is how many times the usual time nobody may review before that is news.
+	// silentTimes times the usual time may pass without a review before that is news.
 	silentTimes = 2
 	// fewReviews say nothing of a reviewer's habits: then a week counts as long.
 	fewReviews  = 4

@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// State is where the work of a session is on its way into the target.
+// State is a stage on the way of a session's work into the target.
 type State string
 
 const (
@@ -20,7 +20,7 @@ const (
 	StateWaiting    State = "waiting"
 )
 
-// Decided is what was decided of the item. A commit that was made since opens it again.
+// Decided returns the decision on the item. A commit that was made since opens it again.
 func (i Item) Decided() (d fleet.Review, ok bool) {
 	return i.Decision, i.Decision.Decision != "" && i.Decision.Tip == i.Tip
 }

@@ -12,7 +12,7 @@ import (
 	"stint/internal/plain"
 )
 
-// heads is what the refs of branches begin with.
+// heads is the prefix of every branch's ref.
 const heads = "refs/heads/"
 
 // nested and flat begin the names of the branches of a fleet's runs: stint/bob/01jd8wz4v0k3m7qa.
@@ -91,8 +91,8 @@ func (t *turn) branchOf(ctx context.Context, run fleet.RunID) (string, error) {
 	return t.clone.newBranch(refs, run), err
 }
 
-// usedIn is a folder in which somebody works on a branch, or "": it is checked out there, or
-// is what a rebase or a bisection under way comes back to.
+// usedIn returns a folder in which somebody works on a branch, or "": the branch is checked out
+// there, or a rebase or a bisection under way comes back to it.
 func (t *turn) usedIn(branch ref) (string, error) {
 	if branch.worktree != "" {
 		return branch.worktree, nil

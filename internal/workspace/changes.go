@@ -185,7 +185,7 @@ func stepsOf(run fleet.RunID, entries []entry, commits map[string]commit) (steps
 	return steps
 }
 
-// shared is what a run did in the workspace, where others commit, too. Replacements of objects are not believed: the run may have
+// shared returns the work of a run in the workspace, where others commit as well. It ignores replacement objects: the run may have
 // made them.
 func (c Clone) shared(ctx context.Context, run fleet.RunID) (w fleet.Work, err error) {
 	t, err := c.looking(ctx)
@@ -255,8 +255,8 @@ func (g git) named(ctx context.Context, run fleet.RunID, entries []entry) (map[s
 	return known, err
 }
 
-// evidence is what is left of what commits changed: those that take each other back leave nothing, and neither blank space nor modes
-// are a change. Lines of copies do not count; others are the arguments for a list of commits that may be their originals.
+// evidence returns the net change of some commits. Commits that take each other back leave nothing; blank space and modes are no
+// change. Lines of copies do not count: others are the arguments for a list of commits that may be their originals.
 func (g git) evidence(ctx context.Context, steps []step, m brought, others []string) (w fleet.Work, err error) {
 	for _, s := range steps[max(0, len(steps)-fleet.MostCommits):] {
 		w.Revisions = append(w.Revisions, s.to)

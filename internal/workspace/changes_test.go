@@ -333,7 +333,7 @@ func (g gitter) apart() {
 	}
 }
 
-// TestWork has a session bring a colleague's commit into its clone, and push its own: its work is what it made.
+// TestWork has a session bring a colleague's commit into its clone, and push its own: only its own commit is its work.
 func TestWork(t *testing.T) {
 	t.Parallel()
 	origin, clone := pair(t)

@@ -33,8 +33,8 @@ type Clone struct {
 	Restate     Restate       // nil: no file is a task's
 	Patience    time.Duration // to wait for one's turn; zero: two minutes
 	Timeout     time.Duration // of each git command; zero: five minutes
-	// Found is what this process knows already: where git keeps its parts of Dir, its settings as long as their files are
-	// the same, and what the session of a clone has left. Nil: git is asked each time.
+	// Found caches answers of git in this process: the parts of Dir, the settings as long as their files are the same, and
+	// what the session of a clone has left. Nil: git is asked each time.
 	Found *sync.Map
 }
 
@@ -43,9 +43,9 @@ const (
 	defaultPatience = 2 * time.Minute
 	// defaultTimeout is the checkout of a large tree on a slow disk, hooks included.
 	defaultTimeout = 5 * time.Minute
-	// tidyTime is what putting things back may take after a run was asked to stop.
+	// tidyTime bounds putting things back after a run was asked to stop.
 	tidyTime = time.Minute
-	// poll is how often a turn is asked for: a rebase takes tens of milliseconds.
+	// poll is the time between two tries to get the turn: a rebase takes tens of milliseconds.
 	poll = 5 * time.Millisecond
 )
 
@@ -109,7 +109,7 @@ func (g git) asItIs() git {
 	return g
 }
 
-// layout is where a work tree's parts are, as absolute paths.
+// layout has the absolute paths of a work tree's parts.
 type layout struct {
 	top    string // the work tree
 	gitDir string // what git keeps of this work tree
@@ -154,9 +154,9 @@ type turn struct {
 	note  note
 }
 
-// note is what the holder of the turn is about to do, as the lock file says. It is empty
-// once that is done: a process that takes the turn and finds one knows that its holder died,
-// and what to clean up.
+// note is the next step of the turn's holder, as the lock file says. It is empty once that
+// step is done: a process that takes the turn and finds a note knows that its holder died, and
+// what to clean up.
 type note struct {
 	Run    fleet.RunID `json:"run"`
 	PID    int         `json:"pid"`

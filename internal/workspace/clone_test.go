@@ -160,7 +160,7 @@ func testTime(t testing.TB) time.Time {
 	return info.ModTime()
 }
 
-// world is what a person sees of a work tree.
+// world returns everything that a person sees of a work tree.
 func (g gitter) world() string {
 	g.t.Helper()
 	return strings.Join([]string{

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Condition is how a workspace stands, before anybody works in it.
+// Condition is the state of a workspace before anybody works in it.
 type Condition struct {
 	Repository bool      // it is in a work tree of git; else nothing else is known
 	Midway     string    // what was begun and has not ended: rebase, merge, …; empty: nothing
@@ -48,7 +48,7 @@ func (c Clone) Condition(ctx context.Context) (Condition, error) {
 	return state, nil
 }
 
-// bisection is what [midway] calls one.
+// bisection is the word of [midway] for a bisection.
 const bisection = "bisect"
 
 // midway names the operation that git has begun in a work tree and not ended.

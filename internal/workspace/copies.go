@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// maxBack is how far back the originals of copies are looked for: as many commits, by first parents, before the session began. Of what
-// came since, and of branches, at most maxEarlier commits are read, the last ones that change the first file of a commit of the
-// session's, or its tests; of what they change, maxCopied bytes.
+// maxBack bounds the search for originals of copies: as many commits, by first parents, before the session began. Of later commits
+// and of branches, at most maxEarlier are read: the last ones that change the first file of a commit of the session's, or its
+// tests. Of their changes, maxCopied bytes are read.
 const maxBack, maxEarlier, maxCopied = 1000, 1000, 2 * mostPatch
 
-// earlier is what commits of others say of a session's.
+// earlier has what commits of others tell about those of a session.
 type earlier struct {
 	originals map[string]string // by commit of the session: the oldest that changes the same
 	generated map[string]bool   // the files that say that a program writes them

@@ -142,7 +142,7 @@ func TestSyncSurvivesCrashes(t *testing.T) {
 }
 
 // TestConflictSurvivesCrashes kills a sync that comes to a conflict; after the next the
-// tree is what it was before the first.
+// tree is as before the first.
 func TestConflictSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for name, prepare := range map[string]func(clone gitter){

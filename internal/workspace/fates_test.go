@@ -9,7 +9,7 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// TestFates is what became of a run's work by each way in which people treat it.
+// TestFates treats a run's work in each way that people do, and wants its fate.
 func TestFates(t *testing.T) {
 	t.Parallel()
 	const branch = "stint/bob/" + string(worked)

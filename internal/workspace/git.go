@@ -35,8 +35,8 @@ type git struct {
 	turn     *os.File  // inherited, so that a turn lasts as long as what was begun in it
 }
 
-// gitGrace is what git gets between SIGTERM, at which it takes its lock files away, and
-// SIGKILL, after which they stay.
+// gitGrace is the time between SIGTERM, at which git takes its lock files away, and SIGKILL,
+// after which they stay.
 const gitGrace = 5 * time.Second
 
 // run is one command's standard output, without the last line's end. Git gets a session
@@ -98,8 +98,8 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	return failedGit(ctx, cmd, args[0], runGroup(cmd), stderr.String())
 }
 
-// mostMemory is how much git may take for itself, in bytes; the files that it maps do not count. A tree of a thousand bytes can
-// stand for more files than any machine has room for.
+// mostMemory bounds git's own memory, in bytes; mapped files do not count. A tree of a thousand bytes can stand for more files than
+// any machine has room for.
 const mostMemory = 4 << 30
 
 // startGroup starts a command in a session of its own. When its context ends, it and its children are asked to end.
@@ -238,8 +238,8 @@ func (e *gitError) Is(target error) bool {
 	return target == errBare && bare || target == errNoRepository && (bare || strings.Contains(e.said, "not a git repository"))
 }
 
-// said is what git wrote, in one line that a person may read on a terminal. Its advice
-// is for a person who works in the folder.
+// said returns the text that git wrote as one line, safe for a terminal. Git's advice is left
+// out: it is for a person who works in the folder.
 func said(text string) string {
 	const most = 600 // a list of ten files
 	var lines []string

@@ -17,7 +17,7 @@ import (
 	"stint/internal/plain"
 )
 
-// look is what a session left in its clone.
+// look is the result of looking into a clone: everything that its session left.
 type look struct {
 	start   string   // the commit at which it began
 	tip     string   // its last commit; empty: there is none
@@ -36,7 +36,7 @@ type look struct {
 	own    int     // the commits that nobody else had
 }
 
-// seen is what this process knows of a clone.
+// seen returns the last look of this process at a clone.
 func (c Clone) seen(dir string) (l look) {
 	if c.Found != nil {
 		known, _ := c.Found.Load(dir)
@@ -96,8 +96,8 @@ func regular(dir string) error {
 	})
 }
 
-// looks asks git in a clone what the session left there. The session's work is what HEAD leads to, also where that is
-// no branch or another one; where nothing was committed there, it is that of the only branch with commits.
+// looks asks git in a clone what the session left there. The session's work is the history of HEAD, also on
+// another branch or on none. If HEAD has no new commit, it is that of the only branch with commits.
 func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, err error) {
 	if err := regular(dir); err != nil {
 		return l, err
@@ -171,8 +171,8 @@ func (s source) start(ctx context.Context, dir string) (string, error) {
 // bringHome brings the commits of a session into the workspace's repository, on the branch of its run, and returns what
 // the session left. A branch that has come to other commits since is somebody's: it stays as it is.
 //
-// If we die in it, there is a folder ".home-…" beside the clone, or one "tmp_objdir-incoming-…" among the objects, both of which
-// [Clone.Prune] and git remove; the branch is where it was, and the next try works.
+// If we die in it, there is a folder ".home-…" beside the clone, or one "tmp_objdir-incoming-…" among the objects, which
+// [Clone.Prune] and git remove; the branch has not moved, and the next try works.
 func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err error) {
 	s, err := c.source(ctx)
 	if err != nil {
@@ -377,7 +377,7 @@ func (c *counted) err() error {
 	return nil
 }
 
-// work is what a session's commits are, once they are home: those that neither the workspace, its upstream nor another run had.
+// work returns a session's commits once they are home: those that neither the workspace, its upstream nor another run had.
 func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err error) {
 	l, err := c.bringHome(ctx, dir, branch)
 	w.Left = l.left(dir, branch)

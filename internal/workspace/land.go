@@ -46,7 +46,7 @@ func (c Clone) Landings(doing string) (end func() error, err error) {
 	return func() error { return errors.Join(f.Truncate(0), f.Close()) }, nil
 }
 
-// mostDoing is how much of the words of another landing is shown.
+// mostDoing bounds the shown words of another landing, in bytes.
 const mostDoing = 400
 
 // landingError is that another process lands something.
@@ -62,7 +62,7 @@ func (e landingError) Error() string {
 // Unwrap is [fleet.ErrBusy].
 func (e landingError) Unwrap() error { return fleet.ErrBusy }
 
-// landingDir is where work is tried on the target: in a clone of stint's own.
+// landingDir is the clone of stint's own in which work is tried on the target.
 func (c Clone) landingDir() string { return filepath.Join(c.Root, "landing-"+string(c.Fleet)) }
 
 // Stack puts a run's work on top of the target in a clone, for which the caller has the right to land. Git in the clone
@@ -92,7 +92,7 @@ func (c Clone) Stack(ctx context.Context, l fleet.Landing) (s fleet.Stacked, err
 	return s, nil
 }
 
-// begins is where the target stands.
+// begins returns the commit of the target on which work is stacked.
 func (t *turn) begins(ctx context.Context, l fleet.Landing) (base string, err error) {
 	t.git = t.unfiltered()
 	r, out, err := t.receptive(ctx, l.Target)
@@ -387,7 +387,7 @@ func (c Clone) unstackLeft(ctx context.Context) error {
 // Advance moves the target from the commit that work was stacked on to that work, and reports
 // false if the target is not there any more. A work tree that has the target checked out gets the files.
 //
-// If we die before the target has moved, it is where it was; in a work tree that has it, files may
+// If we die before the target has moved, its ref is unchanged; in a work tree that has it, files may
 // be changed by then. The next turn goes on from the note, so that the target has all of it.
 func (c Clone) Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error) {
 	err = c.inTurn(ctx, s.Run, "land", func(ctx context.Context, t *turn) error {
@@ -664,7 +664,7 @@ func (c Clone) Push(ctx context.Context, l fleet.Landing, before string) (remote
 	return remote, nil
 }
 
-// remoteOf is where a branch is pushed to, as git push finds it, or the only remote there is.
+// remoteOf returns the remote that git push takes for a branch, or the only remote there is.
 func (g git) remoteOf(ctx context.Context, branch string) (string, error) {
 	for _, key := range []string{"branch." + branch + ".pushRemote", "remote.pushDefault", "branch." + branch + ".remote"} {
 		remote, _, err := g.asks(ctx, "config", "--get", key)

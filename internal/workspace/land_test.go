@@ -370,8 +370,8 @@ func TestDropKeeps(t *testing.T) {
 	}
 }
 
-// TestLandSurvivesCrashes kills a landing wherever it can be cut. The target is where it was or
-// has all of the work, and the next landing does the rest.
+// TestLandSurvivesCrashes kills a landing wherever it can be cut. The target has none or all
+// of the work, and the next landing does the rest.
 func TestLandSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ out, state bool }{"checked out": {out: true}, "not checked out": {}, "a state": {true, true}} {

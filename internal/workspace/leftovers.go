@@ -114,10 +114,9 @@ func (f *folders) Write(p []byte) (int, error) {
 const noHooks = "core.hooksPath=/dev/null"
 
 // takeUp gives a new clone what the latest of some runs left uncommitted, as changes that nobody has committed there. From
-// then on it is what this run left, until [Clone.Close] looks what is left of it. If it conflicts with what is there, it stays
-// where it is.
+// then on it belongs to this run, until [Clone.Close] looks how much is left of it. Leftovers that conflict stay in their ref.
 //
-// If we die before the mark, the ref stays, and what is in the folder by then comes home as what this run left. If we die
+// If we die before the mark, the ref stays, and the files that are in the folder by then come home as this run's leftovers. If we die
 // before the ref has its new name, it is kept twice.
 func (c Clone) takeUp(ctx context.Context, w Own, runs []fleet.RunID) (l fleet.Leftover, err error) {
 	if len(runs) == 0 {

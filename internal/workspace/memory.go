@@ -16,13 +16,13 @@ import (
 	"stint/internal/review"
 )
 
-// memory is what was found of branches, so that one of which nothing has changed costs no look.
+// memory keeps what was found of branches: an unchanged branch costs no look.
 type memory struct {
 	Target   string                   // at which commit of it
 	Branches map[string]review.Branch // by [keyOf]
 }
 
-// MemoryFile is what stint remembers of branches, in the fleet's state folder. It may be removed at any time.
+// MemoryFile is the name of the cache of findings about branches in the fleet's state folder. It may be removed at any time.
 const MemoryFile = "review.cache"
 
 // memory is the path of that file; empty: nothing is remembered.
@@ -53,8 +53,8 @@ func (m memory) tells(b *review.Branch, made []string) bool {
 	return found
 }
 
-// recall is what is remembered, as far as it holds for the target now. Where that has come further, it holds for a branch to whose
-// files nothing has happened, and of whose commits nothing has been said, since. What cannot be read is found out again.
+// recall returns the findings that still hold for the target. After the target moved, a finding holds if no newer commit there changed
+// the branch's files or names its commits. A memory that cannot be read is found out again.
 func (c Clone) recall(ctx context.Context, g git, target string) (m memory) {
 	text, err := os.ReadFile(c.memory())
 	if err != nil || gob.NewDecoder(bytes.NewReader(text)).Decode(&m) != nil {

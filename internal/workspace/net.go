@@ -12,9 +12,9 @@ import (
 	"stint/internal/fleet"
 )
 
-// net is what remains of the changes to each file once those are taken off that a later
-// step took back. Neighbours may have committed in between, to the same file, too: so it
-// is the lines that are compared, not the states of the file.
+// net is the remaining change of each file once the lines are taken off that a later step took
+// back. It compares lines and not states of the file, because neighbours may have committed to
+// the same file in between.
 type net map[string]*delta
 
 // delta counts the lines that were inserted and deleted, without their blank space. A text that
@@ -114,7 +114,7 @@ func sum(lines map[string]int) (total int, marked bool) {
 	return total, marked
 }
 
-// mostPatch is how much of a change is read: many times what counts for a grade.
+// mostPatch bounds how many bytes of a change are read: many times what counts for a grade.
 const mostPatch = 4 << 20
 
 // patchOptions have git show changes in the same way in each command, whatever the configuration says, and run no program for it.
@@ -152,7 +152,7 @@ func (g git) resolved(ctx context.Context, merge string) (net, error) {
 	return n, err
 }
 
-// between is what differs from one commit to another, in these files or in all, as far as [mostPatch] goes.
+// between returns the difference of two commits, in these files or in all, and reads at most [mostPatch] bytes.
 func (g git) between(ctx context.Context, from, to string, files ...string) (net, error) {
 	command := []string{"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree"}
 	args := slices.Concat(command, patchOptions(), []string{from, to, "--"}, files)
@@ -229,9 +229,9 @@ func testNames() *regexp.Regexp {
 	return regexp.MustCompile(`(?i:(^|/)(tests?|__tests__|specs?|testdata)/|(^|[/._-])(tests?|specs?)([._-][^/]*)?$)|[a-z0-9](Tests?|Spec)\.[^/.]+$`)
 }
 
-// Diff is what git shows of commits, each with its message and its change, oldest first,
-// and whether more than the most bytes were. Those that the clone does not have, as of a
-// repository below the workspace, are left out. No program that the repository names is run.
+// Diff returns git's text of commits, oldest first, each with its message and its change. It is
+// cut after the most bytes. Commits that the clone does not have, such as those of a repository
+// below the workspace, are left out. No program that the repository names is run.
 func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error) {
 	if len(revisions) == 0 {
 		return "", false, nil
@@ -247,7 +247,7 @@ func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text str
 	return g.asItIs().head(ctx, most, append(append(args, revisions...), "--")...)
 }
 
-// Since is what a commit changed since its branch left the target, as [Clone.Diff] shows commits.
+// Since returns the change of a branch's tip since the branch left the target, in the form of [Clone.Diff].
 func (c Clone) Since(ctx context.Context, target, tip string, most int) (text string, cut bool, err error) {
 	g, _, err := c.git(ctx, string(c.Dir))
 	if err != nil {

@@ -35,7 +35,7 @@ func keepRef(dir string) string { return "refs/stint/keep/" + filepath.Base(dir)
 // the .git of a clone.
 const operatorConfig, operatorIgnore, operatorAttributes = "operator.gitconfig", "info/operator.ignore", "info/operator.attributes"
 
-// source is what a clone is made from.
+// source is the repository that a clone is made from.
 type source struct {
 	git
 	layout
@@ -176,7 +176,7 @@ func copied() []string { return []string{"refs/tags/", "refs/remotes/", "refs/re
 // pinned is the message of such a commit.
 const pinned = "stint: what a clone borrows"
 
-// mostPinned is how many tips a pin has: the command line of git has room for them.
+// mostPinned bounds the tips in a pin: git's command line has room for that many.
 const mostPinned = 500
 
 func (c Clone) pin(ctx context.Context, s source, v sight, dir, start string) error {
@@ -417,10 +417,10 @@ func copyHooks(from, to string) error {
 	})
 }
 
-// insideTime is what git in a clone may take: the checkout of a large tree on a slow disk.
+// insideTime bounds a git command in a clone: it is enough to check out a large tree on a slow disk.
 const insideTime = 5 * time.Minute
 
-// mostSaid is how much is read of what git in a clone prints.
+// mostSaid bounds the bytes that are read of git's output in a clone.
 const mostSaid = 1 << 20
 
 // inner is git in a run's clone, in a box: all that it finds there may be the session's.

@@ -13,7 +13,7 @@ import (
 	"stint/internal/review"
 )
 
-// patch is what a commit changes, or what leads from one commit to another.
+// patch is the change of a commit, or the change from one commit to another.
 type patch struct {
 	change      string // as git diff-tree --stdin takes it: a commit, or a tip and its base
 	files       []string

@@ -86,7 +86,7 @@ func (c Clone) tips(ctx context.Context, g git) (all []review.Branch, err error)
 	return all, nil
 }
 
-// pending is what git says of the branches and of the target's history beside them.
+// pending has git's answers about the branches, and about the target's history beside them.
 type pending struct {
 	git
 	target  string
@@ -349,7 +349,7 @@ func (p *pending) land(b *review.Branch, made []string) {
 	b.Left, b.Landed = p.place(p.bases[b.Tip]), p.place(b.By)
 }
 
-// place is how many commits the target has on top of one of its own, as far as they were read.
+// place counts the commits that the target has on top of one of its own. It does not count beyond the history that was read.
 func (p *pending) place(id string) int {
 	at, found := p.at[id]
 	switch {

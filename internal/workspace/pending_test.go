@@ -43,7 +43,7 @@ func text(change map[int]string) string {
 	return b.String()
 }
 
-// TestPending is what each way of merging leaves to review.
+// TestPending merges work in each way, and wants the rest that is left to review.
 func TestPending(t *testing.T) {
 	t.Parallel()
 	const branch = "stint/bob/" + string(worked)

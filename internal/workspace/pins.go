@@ -171,8 +171,8 @@ func ends(key string) (section, name string) {
 	return section, key[strings.LastIndexByte(key, '.')+1:]
 }
 
-// ownProgram is what takes the place of a program, for the keys that name one which git may run
-// in a command of stint's.
+// ownProgram returns the replacement for a program, if the key names one that git may run in a
+// command of stint's.
 func ownProgram(key string) (instead string, program bool) {
 	section, name := ends(key)
 	switch section + "." + name {

@@ -19,7 +19,7 @@ type Places struct {
 	Log    *slog.Logger
 }
 
-// Environment is what git of the agent goes by, in the folder where it works: in a clone the operator's settings, in the
+// Environment has the variables for the agent's git in its folder: in a clone those with the operator's settings, in the
 // workspace the mark by which its commits are known.
 func (p Places) Environment(dir string, files fleet.RunFiles) []string {
 	if p.owns(dir) {
@@ -113,8 +113,8 @@ func (p Places) branchOf(ctx context.Context, dir string) (string, error) {
 	return t.branchOf(ctx, fleet.RunID(filepath.Base(dir)))
 }
 
-// GitDirs are where git keeps what it knows of the folder, and of all that belong together, and the folders of objects that it
-// borrows, for a run's own clone. For a folder that no git knows they are where git init would make them. Files
+// GitDirs returns git's folder of a work tree, the common one of all its work trees, and for a run's own clone the folders of
+// objects that it borrows. Outside a repository they are the folders that git init would make. Files
 // that a session planted in the workspace's are removed.
 func (p Places) GitDirs(ctx context.Context, dir string) (own, common string, borrowed []string, err error) {
 	l, err := p.found(ctx, string(p.Dir))

@@ -24,7 +24,7 @@ type Limits struct {
 	Now    time.Time
 }
 
-// Pruned is what became of what one run left.
+// Pruned says what prune did with the remains of one run.
 type Pruned struct {
 	Run     fleet.RunID
 	Dir     string // its clone; empty: there was none
@@ -81,7 +81,7 @@ func dropTemporary(root string, now time.Time) (err error) {
 	return err
 }
 
-// remains are what a run left.
+// remains are the folders and branches that a run left.
 type remains struct {
 	dir    string // of its clone; empty: there is none
 	branch string // empty: none
@@ -194,7 +194,7 @@ func halfMade(own string) bool {
 	return !there("index") && !(there("packed-refs") && there("HEAD"))
 }
 
-// idle is how long ago a folder was changed. The folder and git's own entry in it count, not its other contents.
+// idle returns the time since a folder was changed. The folder and git's own entry in it count, not its other contents.
 func idle(dir string, now time.Time) time.Duration {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -79,7 +79,7 @@ func (t *turn) recoverRebase(ctx context.Context, dead note) error {
 	if dead.Saved == "" || head != dead.From {
 		return nil
 	}
-	// It died while it took the rebase back: the branch is where it was, and the changes may be
+	// It died while it took the rebase back: the branch has not moved, and the changes may be
 	// cleared away, or in place but not staged. If the tree has other changes, somebody has worked
 	// there since, with nothing to be put back.
 	there, clean, err := t.holds(ctx, dead.Saved)

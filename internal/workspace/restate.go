@@ -13,7 +13,7 @@ import (
 // differs from what it was, or it is no task's.
 type Restate func(path string, was, now, lands []byte) ([]byte, bool)
 
-// maxRestated is how long a task file is at most, in bytes, as which its state is written again.
+// maxRestated bounds a task file whose state is written again, in bytes.
 const maxRestated = 1 << 20
 
 // restated are the files among these whose state alone was changed since a commit, and not staged, as stint does it; by path, each as

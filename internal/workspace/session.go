@@ -146,7 +146,7 @@ func (c Clone) begin(ctx context.Context, g git) (commit string, err error) {
 	return commit, nil
 }
 
-// tip is the commit of a branch, or of [beginning] if it has none and is what the workspace has checked out.
+// tip returns the commit of a branch, or [beginning] for a branch without a commit that the workspace has checked out.
 func (g git) tip(ctx context.Context, ref string) (commit string, there bool, err error) {
 	if commit, there, err = g.revision(ctx, ref+"^{commit}"); err != nil || there {
 		return commit, there, err
@@ -157,7 +157,7 @@ func (g git) tip(ctx context.Context, ref string) (commit string, there bool, er
 	return g.revision(ctx, beginning)
 }
 
-// State is what a run has left that is not merged.
+// State has the remains of a run that are not merged.
 type State struct {
 	Unmerged int    // commits that the workspace's branch and its upstream lack
 	Dirty    bool   // changes that nobody committed, files that nobody added

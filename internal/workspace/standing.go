@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// commit is what is known of one.
+// commit has the known facts of a commit.
 type commit struct {
 	id      string
 	parents []string
@@ -30,7 +30,7 @@ func parseCommit(line string) (c commit, ok bool) {
 	}, true
 }
 
-// before is what a commit is compared with: its first parent, or else what is given.
+// before returns the commit to compare with: the first parent, or root if there is none.
 func (c commit) before(root string) string {
 	if len(c.parents) == 0 {
 		return root
@@ -65,8 +65,8 @@ func (l *commitLines) Write(p []byte) (int, error) {
 	}
 }
 
-// holders are what makes a commit one that stands. A stash does not: it holds what was
-// the HEAD before a reset.
+// holders are the arguments for the refs whose commits stand. A stash is none of them: it may hold
+// a HEAD from before a reset.
 func holders() []string { return []string{"--branches", "--remotes", "--tags", "HEAD"} }
 
 // gone are those of the commits that nothing holds, and others that they are on top of.

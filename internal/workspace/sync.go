@@ -13,7 +13,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Synced is what a sync did.
+// Synced is the result of a sync.
 type Synced struct {
 	Branch   string // the one checked out, by its short name
 	Upstream string // the ref it follows
@@ -59,7 +59,7 @@ func list(names []string) string {
 // Sync brings the branch that is checked out onto its upstream: a fetch to the ref that
 // follows it, then a rebase as `git pull --rebase=merges --autostash` makes it: merges stay, a commit
 // that upstream dropped goes, uncommitted changes are put aside meanwhile. A step that meets
-// a momentary obstacle is tried again. After an error the work tree is what it was: commits,
+// a momentary obstacle is tried again. After an error the work tree is as before: commits,
 // uncommitted changes and what was staged of them. A conflict is a [*ConflictError].
 //
 // Without a repository, branch, upstream or commit there is nothing to do.
@@ -86,7 +86,7 @@ func (c Clone) Fetch(ctx context.Context, run fleet.RunID) (Synced, error) {
 	})
 }
 
-// synced is what was done in a turn. Without a repository there is nothing to do.
+// synced does the sync within a turn. Without a repository there is nothing to do.
 func (c Clone) synced(
 	ctx context.Context, run fleet.RunID, doing, failed string, do func(*turn, context.Context) (Synced, error),
 ) (s Synced, err error) {
@@ -221,7 +221,7 @@ func (t *turn) tracking(ctx context.Context, branch, remote, theirs string) (str
 	return "refs/stint/upstream/" + short, err // the remote is an address, without a name
 }
 
-// rebaseDirs are where git keeps a rebase.
+// rebaseDirs are the folders in which git keeps a rebase.
 func rebaseDirs(gitDir string) []string {
 	return []string{filepath.Join(gitDir, "rebase-merge"), filepath.Join(gitDir, "rebase-apply")}
 }

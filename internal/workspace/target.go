@@ -14,7 +14,7 @@ import (
 	"stint/internal/review"
 )
 
-// aim is where the sessions' work is to get: a branch, and what that follows.
+// aim is the destination of the sessions' work: a branch, and its upstream.
 type aim struct {
 	name   string // short; empty: HEAD is detached
 	ref    string // empty: likewise
@@ -26,7 +26,7 @@ type aim struct {
 // behind reports whether what the branch follows has all of it, and more.
 func (a aim) behind() bool { return strings.HasPrefix(a.track, "behind ") }
 
-// sight is what one question to git shows of the refs on which work begins, and against which it is measured.
+// sight is the answer of one question to git: the refs on which work begins, and against which it is measured.
 type sight struct {
 	git
 	aim  aim
@@ -86,7 +86,7 @@ func (v sight) latest(ctx context.Context) (commit string, err error) {
 	return v.aim.tip, nil
 }
 
-// bases are what work is measured against: the target, and what that follows.
+// bases are the commits that work is measured against: the target, and its upstream.
 func (v sight) bases(ctx context.Context) (bases []string, err error) {
 	upstream, there, err := v.upstream(ctx)
 	if there {

@@ -66,7 +66,7 @@ func (p Places) copyIn(dir, path, rel string) error {
 	return root.WriteFile(exclude, append(known, "\n/"+pattern+"\n"...), 0o600)
 }
 
-// resolvedFile is where a file's folder really is; the file itself may be a link.
+// resolvedFile resolves the links in the path of a file's folder; the file itself may be a link.
 func resolvedFile(path string) string {
 	return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
 }
