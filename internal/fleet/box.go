@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// BoxProfile is how far the box around an agent is closed.
+// BoxProfile is a degree to which the box around an agent is closed.
 type BoxProfile string
 
 const (
@@ -19,7 +19,7 @@ const (
 	BoxOpen BoxProfile = "open"
 )
 
-// Box is what a process may reach of the machine: one list, by which both layers go. The zero
+// Box lists the parts of the machine that a process may reach; both layers go by it. The zero
 // Box is open.
 type Box struct {
 	Profile BoxProfile
@@ -62,7 +62,7 @@ func (b Box) String() string {
 	return string(b.Profile) + " by " + strings.Join(layers, " and ")
 }
 
-// BoxTrial is what a box is tried with.
+// BoxTrial has the inputs for the trial of a box.
 type BoxTrial struct {
 	Files       RunFiles
 	Home, State string

@@ -13,7 +13,7 @@ type Discrepancy struct {
 	Run      RunID  // it is one only while the session of this run lives; empty: in any case
 }
 
-// DiscrepancyKind is what kind of figure does not add up.
+// DiscrepancyKind is a kind of figure that does not add up.
 type DiscrepancyKind string
 
 const (

@@ -28,7 +28,7 @@ type RefusedError struct {
 	Reason string
 	By     Hindrance
 	Scope  Scope // the budget that is used up; empty: the agent cannot work
-	// Outcome is how the session ends: quota for budgets and usage limits, busy while
+	// Outcome is the session's: quota for budgets and usage limits, busy while
 	// other sessions have the agent's slots, denied where another has left the task
 	// meanwhile, unavailable otherwise.
 	Outcome Outcome

@@ -1,7 +1,7 @@
 package fleet
 
-// FaultKind is what kept an agent from its work, or why it rests although no usage limit
-// was met.
+// FaultKind is a fault that kept an agent from its work, or the reason of its rest where no usage
+// limit was met.
 type FaultKind string
 
 const (

@@ -2,8 +2,8 @@ package fleet
 
 import "time"
 
-// Feedback is what was said of the work that a run left on its branch, once a session at its task is
-// to answer that, on the same branch.
+// Feedback has a reviewer's words on the work that a run left on its branch. A session at its task
+// answers them on the same branch.
 type Feedback struct {
 	Run    RunID
 	Task   TaskID
@@ -13,7 +13,7 @@ type Feedback struct {
 	At     time.Time
 }
 
-// MostRounds is how often sessions answer: more is a sign of a misunderstanding.
+// MostRounds bounds the answers of sessions: more are a sign of a misunderstanding.
 const MostRounds = 3
 
 // Waits reports whether a session is to answer it; else a person is.

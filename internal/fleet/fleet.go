@@ -107,7 +107,7 @@ const (
 	ClaimOnLane ClaimKind = "lane" // of a category, which every session claims
 )
 
-// Kind is what kind of thing the key names.
+// Kind is the kind of thing that the key names.
 func (k Key) Kind() ClaimKind {
 	if strings.HasPrefix(string(k), laneKeyPrefix) {
 		return ClaimOnLane

@@ -73,7 +73,7 @@ func addTexts(f *testing.F) {
 	}
 }
 
-// safe is what a text must be, said in another way than the parsers do.
+// safe checks a text in another way than the parsers do.
 func safe(s string, limit int) bool {
 	for _, r := range s {
 		if r < 0x20 || r >= 0x7f && r < 0xa0 {

@@ -2,7 +2,7 @@ package fleet
 
 import "slices"
 
-// Hindrance is what kind of thing keeps a category from being started, or a task from
+// Hindrance is a kind of thing that keeps a category from being started, or a task from
 // being worked on. It is recorded with what a fire decides, and groups its reasons.
 type Hindrance string
 

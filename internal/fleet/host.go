@@ -29,21 +29,21 @@ type Tail struct {
 	Text string
 }
 
-// MostTail is how much of it there is at most, in bytes.
+// MostTail is its maximum, in bytes.
 const MostTail = 64 << 10
 
 // Gone reports whether a person says that the machine is off. It is back as soon as it fires.
 func (h Host) Gone() bool { return !h.GoneAt.IsZero() }
 
 const (
-	// hostSilence is how long nothing may be heard of a machine with sessions at work: each has a
-	// heartbeat every few minutes.
+	// hostSilence is the longest silence of a machine with sessions at work: each has a heartbeat
+	// every few minutes.
 	hostSilence = 10 * time.Minute
-	// hostAbsence is how long nothing may be heard of one without any.
+	// hostAbsence is the longest silence of a machine without any.
 	hostAbsence = 24 * time.Hour
 )
 
-// Trouble is what is wrong with a machine, on which sessions may be at work, or "".
+// Trouble says in words what is wrong with a machine, on which sessions may be at work, or "".
 func (h Host) Trouble(working bool, now time.Time) string {
 	switch {
 	case h.Gone():

@@ -20,7 +20,7 @@ type Stacked struct {
 	Refused   string   // why git does not put this work there, as with a name that it lets no file have; nothing stands then
 }
 
-// LandingEnd is what became of a landing.
+// LandingEnd is the result of a landing.
 type LandingEnd string
 
 const (
@@ -32,7 +32,7 @@ const (
 	LandingNotTried LandingEnd = "not tried"
 )
 
-// Landed is what became of one landing, and why.
+// Landed is the result of one landing, and its reason.
 type Landed struct {
 	Run    RunID
 	Task   TaskID

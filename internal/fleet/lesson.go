@@ -30,7 +30,7 @@ func ParseLessonID(s string) (LessonID, error) {
 	return LessonID(s), nil
 }
 
-// Lesson is what earlier sessions learned, for the prompts of those that it fits.
+// Lesson is a piece of knowledge from earlier sessions, for the prompts of those that it fits.
 type Lesson struct {
 	ID         LessonID
 	Categories []Category // empty: it fits every category
@@ -57,5 +57,5 @@ func (l Lesson) Version() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// LessonProblem is what is wrong with a lesson. It never stops the fleet.
+// LessonProblem is a fault in a lesson. It never stops the fleet.
 type LessonProblem = TaskProblem

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Scope is what a budget is for: the whole fleet, one agent, one category.
+// Scope is the reach of a budget: the whole fleet, one agent, one category.
 type Scope string
 
 // FleetScope is the scope of every session.
@@ -42,7 +42,7 @@ func (b Budget) Gone(s Spent, tokens int64, usd float64) string {
 	return ""
 }
 
-// Terms are what the configuration says of the sessions of an agent in a category.
+// Terms are the settings for the sessions of an agent in a category.
 type Terms struct {
 	Agent   string
 	Slots   int      // for that agent's sessions at once; 0: no limit
@@ -51,8 +51,8 @@ type Terms struct {
 	Room    Room     // for what it leaves
 }
 
-// Spent is what the sessions of a scope used in a day, with what those under way are
-// expected to.
+// Spent is the use of a scope's sessions in a day. Sessions under way count with their expected
+// use.
 type Spent struct {
 	Scope   Scope
 	Runs    int
@@ -64,7 +64,7 @@ type Spent struct {
 	ReservedUSD    float64
 }
 
-// SpentBy is what a scope used, of what all did.
+// SpentBy picks the use of one scope from a list.
 func SpentBy(list []Spent, scope Scope) Spent {
 	for _, s := range list {
 		if s.Scope == scope {
@@ -81,7 +81,7 @@ type Reset struct {
 	Reason string
 }
 
-// Usage is what one session used, as far as it is known.
+// Usage is the known use of one session.
 type Usage struct {
 	Tokens *int64
 	USD    *float64
@@ -101,7 +101,7 @@ const (
 // Estimated reports whether a cost is stint's own figure.
 func (c Cost) Estimated() bool { return c == CostComputed || c == CostAssumed }
 
-// AgentState is what is known of an agent that all its sessions share.
+// AgentState has the facts about an agent that all its sessions share.
 type AgentState struct {
 	Agent    string
 	Until    time.Time // it cannot work before this; zero: it can
@@ -117,13 +117,13 @@ type AgentState struct {
 	Bills []Bill // of its last sessions that worked, newest first: what the next is expected to use
 }
 
-// Bill is what a session is known to have used.
+// Bill is the use that a session reported.
 type Bill struct {
 	Run RunID
 	Usage
 }
 
-// BillsKept is how many bills of an agent count: as many as follow a change of its prices
+// BillsKept is the number of an agent's bills that count: so many follow a change of its prices
 // within a day.
 const BillsKept = 9
 
@@ -135,8 +135,8 @@ const (
 	FirstUSD    = 5.0
 )
 
-// Expected is what a session of the agent is expected to use, under the budgets that hold for
-// it: this much is reserved for it. Without a bill it is [FirstTokens] and [FirstUSD].
+// Expected estimates the use of the agent's next session under the budgets that hold for it: this
+// much is reserved for it. Without a bill it is [FirstTokens] and [FirstUSD].
 func (a AgentState) Expected(budgets []Budget) (tokens int64, usd float64) {
 	t, u := a.bounds(budgets)
 	return int64(t.mean()), u.mean()
@@ -170,7 +170,7 @@ func (a AgentState) bounds(budgets []Budget) (tokens, usd bounded) {
 	return tokens, usd
 }
 
-// bounded is what sessions were billed for, in one unit, and what bounds it.
+// bounded has the billed amounts of sessions in one unit, and the bound of a bill.
 type bounded struct {
 	bills []float64
 	first float64 // expected of an agent without a bill
@@ -183,7 +183,7 @@ func (b *bounded) bind(day float64) {
 	}
 }
 
-// mean is what the next session is expected to use.
+// mean is the expected use of the next session.
 func (b bounded) mean() float64 {
 	if len(b.bills) == 0 {
 		return min(b.first, b.day) // where nothing binds, nothing need be kept
@@ -195,7 +195,7 @@ func (b bounded) mean() float64 {
 	return sum / float64(len(b.bills))
 }
 
-// ceiling is what a bill counts as at most: five times the median, so that one bill that is absurd keeps nobody from work. While there
+// ceiling is the most that a bill counts as: five times the median, so that one bill that is absurd keeps nobody from work. While there
 // are not three, the median is taken with what is expected of an agent without any.
 func (b bounded) ceiling() float64 {
 	const (
@@ -210,7 +210,7 @@ func (b bounded) ceiling() float64 {
 	return outlier * usual[len(usual)/2]
 }
 
-// FailuresToOpen is how many failures in a row stop an agent: a login that ran out, a
+// FailuresToOpen is the number of failures in a row that stop an agent: a login that ran out, a
 // program that was updated for the worse. After a pause one session may try it. The failures
 // are the agent's then, and not the work's: they have no grade, and are no attempt at a task.
 const FailuresToOpen = 5
@@ -218,8 +218,8 @@ const FailuresToOpen = 5
 // Rests reports whether the agent cannot work before some time to come.
 func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !Ahead(a.Since, now) }
 
-// On is what holds for sessions on a machine: each has a login of its own, and that of another says
-// nothing of this one's.
+// On returns the state for sessions on one machine: each machine has a login of its own, and another's says
+// nothing about this one.
 func (a AgentState) On(host string) AgentState {
 	if a.Host != "" && a.Host != host {
 		a.Until, a.Since, a.Reason, a.Fault, a.Faults, a.Probe = time.Time{}, time.Time{}, "", "", 0, ""
@@ -244,7 +244,7 @@ func (a AgentState) Blocked(now time.Time, probing bool) string {
 // Tried reports whether only one session may try the agent once it has rested.
 func (a AgentState) Tried() bool { return a.Failures >= FailuresToOpen || a.Faults > 0 }
 
-// Refuses is how a session ends that the agent cannot do, as it is [AgentState.Blocked].
+// Refuses is the outcome of a session that the agent cannot do, as it is [AgentState.Blocked].
 func (a AgentState) Refuses(now time.Time) Outcome {
 	if a.Fault == "" && a.Rests(now) {
 		return Quota

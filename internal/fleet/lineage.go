@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// Lineage is what a store that several machines share knows of its own past. By it, one that lost
-// writes that it had acknowledged is found out: a standby that lagged became the primary, or somebody
-// restored a backup.
+// Lineage is the past of a store that several machines share. It shows that a store lost writes which it
+// had acknowledged: a standby that lagged became the primary, or somebody restored a backup.
 type Lineage struct {
-	// Incarnation is how often that happened. A claim that was granted in an earlier one continues
+	// Incarnation counts these losses. A claim that was granted in an earlier one continues
 	// [EpochLeap] further on: the epochs that were lost are not granted twice.
 	Incarnation int
 	Servers     map[string]int // by identifier of the server, the timeline on which the fleet wrote there last
@@ -35,7 +34,7 @@ func (l Lineage) Pause() Pause {
 	return Pause{Since: l.Since, Until: l.GrantsFrom, Reason: l.Reason()}
 }
 
-// Reason is why grants are, or were, barred; empty: they never were.
+// Reason says why grants are, or were, barred; empty: they never were.
 func (l Lineage) Reason() string {
 	switch {
 	case l.Lost > 0:

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Liveness is what is known of a session's processes.
+// Liveness is the known state of a session's processes.
 type Liveness string
 
 const (
@@ -25,9 +25,8 @@ type Seat struct {
 	Boot string // empty: nobody knows which start of it that was
 }
 
-// Says is what a process at one seat knows of a session at another without a look at any process:
-// that of another machine may live, and that of before this machine was started is gone. It
-// reports false where it takes a look.
+// Says judges a session at another seat without a look at any process: one on another machine may
+// live, and one from before this machine's start is gone. Certain is false where it takes a look.
 func (here Seat) Says(there Seat) (l Liveness, certain bool) {
 	switch {
 	case here.Host == "" || there.Host == "":
@@ -60,8 +59,8 @@ func (h Holder) Run() (RunID, bool) {
 	return run, err == nil
 }
 
-// ClockSlack is how far a time of the past may lie ahead all the same: clocks are set by
-// seconds, and two that look at once do not look in the same instant.
+// ClockSlack is the distance by which a time of the past may lie ahead: clocks are set by seconds, and
+// two that look at once do not look in the same instant.
 const ClockSlack = time.Minute
 
 // Ahead reports whether a time of the past lies ahead: it was written by a clock that was
@@ -100,10 +99,10 @@ func (c Claim) Free(now time.Time, holder Liveness) bool {
 }
 
 const (
-	// leaseSlack is how long the claims of another machine's run must have expired before the run
-	// is closed: its session has ended itself by then.
+	// leaseSlack is the time from the expiry of the claims of another machine's run until the run is
+	// closed: its session has ended itself by then.
 	leaseSlack = 30 * time.Second
-	// silence is how long such a run may take without a claim: it looks for work, or has just ended.
+	// silence is the time that such a run may take without a claim: it looks for work, or has just ended.
 	silence = 10 * time.Minute
 )
 

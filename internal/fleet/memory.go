@@ -19,10 +19,10 @@ const (
 	CallRelease TaskCall = "release"
 )
 
-// SeenNowhere is what is seen of a task that its source does not show.
+// SeenNowhere is the seen state of a task that its source does not show.
 const SeenNowhere = "-"
 
-// TaskLeft is what a session, or a person, leaves of a task.
+// TaskLeft is the state in which a session, or a person, leaves a task.
 type TaskLeft struct {
 	State  TaskState // that it stands in; empty: nothing is said of it
 	Source string    // it is an item of; empty: it is a file
@@ -36,7 +36,7 @@ type TaskLeft struct {
 	Last    bool // of its category no other task is left that could be worked on
 }
 
-// TaskMemory is what is remembered of a task until its source shows a change.
+// TaskMemory is kept of a task until its source shows a change.
 type TaskMemory struct {
 	TaskLeft
 	Task     TaskID
@@ -90,8 +90,8 @@ const (
 	// MostDoublings bounds how often a rest, or a back-off, doubles: 2⁶ is 64 rounds,
 	// 32 hours of fires half an hour apart.
 	MostDoublings = 6
-	// VainToLoseLead is how many sessions in a row bring a begun task nothing before it
-	// comes first no longer.
+	// VainToLoseLead is the number of sessions in a row that bring a begun task nothing: from then
+	// on it does not come first.
 	VainToLoseLead = 3
 )
 
@@ -195,10 +195,10 @@ type Waiting struct {
 }
 
 const (
-	// FailuresToWait is how many attempts may fail before a task waits for a person.
+	// FailuresToWait is the number of failed attempts after which a task waits for a person.
 	FailuresToWait = 3
-	// SessionsToWait is how many sessions may work on a task that is not active
-	// and leave it in its state.
+	// SessionsToWait is the number of sessions that may leave a task, which is not active, in its
+	// state: after them it waits for a person.
 	SessionsToWait = 2
 )
 

@@ -65,7 +65,7 @@ type Notice struct {
 	Login string
 }
 
-// Subject is what a notice is about. Two of one event on one subject are one piece of
+// Subject is the thing that a notice is about. Two of one event on one subject are one piece of
 // news: the run that brought it does not matter, except for a lane that a certain run
 // holds, and a grade that it got.
 func (n Notice) Subject() string {
@@ -96,16 +96,16 @@ func (n Notice) Subject() string {
 }
 
 const (
-	// noopStreak is how many sessions of a category in a row may do nothing before a
-	// person should look: two can be chance.
+	// noopStreak is the number of a category's sessions in a row that did nothing when a person
+	// should look: two can be chance.
 	noopStreak = 3
-	// overdueTimes is how many times its time-out a lane may be held. A session that is
+	// overdueTimes times its time-out a lane may be held. A session that is
 	// stopped at its time-out, grades and closes within a fraction of it.
 	overdueTimes = 2
 )
 
-// EndNotice is the notice of a run's end, where that is news. Noops is how often in a row its
-// category has then found nothing to do.
+// EndNotice is the notice of a run's end, where that is news. Noops counts the sessions in a row, this
+// one included, in which its category found nothing to do.
 func EndNotice(r Run, noops int) (Notice, bool) {
 	n := Notice{
 		Category: r.Category, Task: r.Task, Run: r.ID, Agent: r.Agent, Reason: r.Verdict.Reason, At: r.EndedAt,

@@ -17,7 +17,7 @@ type Part struct {
 }
 
 // Terms are the parts that the grade is the sum of, the greatest first, in units of grade;
-// facts are what else is known of the session, by name, each in a unit of its own.
+// facts are other figures of the session, by name, each in a unit of its own.
 func (v Verdict) Terms() (terms, facts []Part) {
 	for _, name := range slices.Sorted(maps.Keys(v.Parts)) {
 		if term, is := strings.CutPrefix(name, TermPrefix); is {

@@ -2,7 +2,7 @@ package fleet
 
 import "time"
 
-// ReviewDecision is what was decided of the work that a run left on its branch.
+// ReviewDecision is a decision on the work that a run left on its branch.
 type ReviewDecision string
 
 const (
@@ -21,7 +21,7 @@ func (d ReviewDecision) Final() bool {
 	return d == DecisionRejected || d == DecisionSuperseded || d == DecisionLanded
 }
 
-// Review is what was decided and found of a run's work.
+// Review has the decision on a run's work, and the findings about it.
 type Review struct {
 	Run       RunID
 	Tip       string         // of the branch, when it was decided: a later commit opens the work again
@@ -48,9 +48,9 @@ type ReviewCheck struct {
 	At     time.Time
 }
 
-// Tracking is where the branch that work is to get into has left what it follows.
+// Tracking says what is wrong between the target and its upstream.
 type Tracking struct {
-	Text  string // empty: it has not, or follows nothing
+	Text  string // empty: nothing is, or it has no upstream
 	Fix   string // what to do
 	Stuck bool   // work does not come in until a person does it; else others do not see this work
 }

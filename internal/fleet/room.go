@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Room is how much of the sessions' work may wait for review at once. A session whose work goes
-// to review takes a place with its claim, and its work keeps it until somebody decided about it:
-// so what waits never gets more than there is room for, however many sessions end at once.
+// Room bounds the sessions' work that may wait for review at once. A session whose work goes to
+// review takes a place with its claim, and its work keeps it until somebody decided about it: no
+// more work waits than there is room for, however many sessions end at once.
 type Room struct {
 	Takes bool // such a session takes a place
 	Limit int  // places that there are; 0: any number
@@ -34,13 +34,13 @@ type TakenPlace struct {
 	Host  string // the identity of the machine whose clone has its branch; empty: nobody knows
 }
 
-// PlaceSight is what was found of the work of a run, for its place.
+// PlaceSight is a finding about a run's work, for its place.
 type PlaceSight struct {
 	Run   RunID
 	State PlaceState
 }
 
-// PlaceState is how a run's work stands.
+// PlaceState is the state of a run's work.
 type PlaceState string
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is how a run ended.
+// Outcome is the way in which a run ended.
 type Outcome string
 
 const (
@@ -64,7 +64,7 @@ const (
 	FromRespawn      Source = "respawn" // a good session of the category came before
 )
 
-// Verdict is how a session ended and what it is worth.
+// Verdict is a session's outcome and grade, with their reasons.
 type Verdict struct {
 	Outcome    Outcome
 	Grade      *float64 // in [0,1]; nil when the run is not graded
@@ -112,8 +112,8 @@ type Run struct {
 	OverranTo  time.Time // when that session ended after it, by its own machine's word; zero: it did not, or said nothing
 	Fates      []Fate    // what became of its work, in the order in which it was found out
 
-	// Left is what the run leaves of its task. It is added to what is remembered of the
-	// task, not stored with the run.
+	// Left is the state in which the run leaves its task. It is added to the memory of the task,
+	// and not stored with the run.
 	Left TaskLeft
 	// Tail is the last of what its agent printed, see [Tail]. It is stored beside the run; empty: nothing
 	// new, or no other machine asks.
@@ -153,13 +153,13 @@ func (r Run) Rests(now time.Time) bool {
 	return r.StartedAt.IsZero() && r.EndedAt.IsZero() && r.NotBefore.After(now)
 }
 
-// RestLeft is how long such a run still rests: never longer than it was to, also where its
-// times are of a clock that was ahead.
+// RestLeft is the rest of its cooldown: never longer than the whole, also where its times are of a
+// clock that was ahead.
 func (r Run) RestLeft(now time.Time) time.Duration {
 	return min(r.NotBefore.Sub(now), r.NotBefore.Sub(r.CreatedAt))
 }
 
-// RunState is how a run does.
+// RunState is the state of a run, ended or not.
 type RunState string
 
 const (
@@ -173,7 +173,7 @@ const (
 	RunEnded     RunState = "ended"
 )
 
-// State is how the run does, if it lives, or is about to, and its supervisor is suspended.
+// State is the run's, if it lives, or is about to, and its supervisor is suspended.
 func (r Run) State(lives, suspended bool, now time.Time) RunState {
 	switch {
 	case !r.EndedAt.IsZero():
@@ -199,7 +199,7 @@ type RunStatus struct {
 	Whereabouts
 }
 
-// Whereabouts is where a run is, or was, at work in a fleet of several machines.
+// Whereabouts says on which machine of a fleet a run is, or was, at work.
 type Whereabouts struct {
 	Machine string    // its name, or if nobody knows that its identity; empty: the fleet has one
 	Heard   time.Time // when an open run's machine was heard of; zero: it is this one, or nobody knows
@@ -227,7 +227,7 @@ const (
 // ReasonAlone is that of a choice that no other category was ranked for.
 const ReasonAlone = "it is the only category"
 
-// Choice is what a fire decided about one category, and why.
+// Choice is a fire's decision about one category, and its reason.
 type Choice struct {
 	Category Category
 	Decision Decision
@@ -260,13 +260,13 @@ type Fire struct {
 	Choices   []Choice
 
 	// Moves are the categories whose clocks the fire moves on: all of its pool, or none.
-	// Due is what it entitles those of them to that could be started, in sessions. Both go
-	// into what is remembered of the category.
+	// Due is the number of sessions to which it entitles those of them that could be started. Both go
+	// into the memory of the category.
 	Moves []Category
 	Due   map[Category]float64
 }
 
-// Count is how many choices ended so.
+// Count counts the choices with this decision.
 func (f Fire) Count(d Decision) (n int) {
 	for _, c := range f.Choices {
 		if c.Decision == d {
@@ -276,7 +276,7 @@ func (f Fire) Count(d Decision) (n int) {
 	return n
 }
 
-// Choice is what the fire decided about a category, if anything.
+// Choice returns the fire's decision about a category, zero if there was none.
 func (f Fire) Choice(name Category) Choice {
 	for _, c := range f.Choices {
 		if c.Category == name {

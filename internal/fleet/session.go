@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// PromptMode is how an agent is given its prompt.
+// PromptMode is a way to give an agent its prompt.
 type PromptMode string
 
 const (
@@ -84,7 +84,7 @@ type SessionSpec struct {
 	Trial       BoxTrial      // of the box
 }
 
-// Place is where a run works.
+// Place says where and how a run works: in a clone of its own, or in the workspace.
 type Place struct {
 	Own  bool // a branch and a clone of its own; else the workspace, with others
 	Sync bool // brought up to date with its remote first
@@ -94,7 +94,7 @@ type Place struct {
 	Earlier []RunID
 }
 
-// Leftover is what an earlier run left uncommitted.
+// Leftover has the uncommitted work of an earlier run.
 type Leftover struct {
 	Run    RunID
 	Commit string // that has it; empty: no run left anything
@@ -109,7 +109,7 @@ type Site struct {
 	Left   Leftover
 }
 
-// Work is what a run did to the workspace, and nobody else.
+// Work is the change that a run, and nobody else, made to the workspace.
 type Work struct {
 	Commits   int      // that it made
 	Revisions []string // of them, those that stand at its end, oldest first; at most [MostCommits]
@@ -127,7 +127,7 @@ type Work struct {
 	Derived
 }
 
-// Derived is what of a session's work the session did not write itself, and why nothing may be left of it.
+// Derived counts the parts of a session's work that the session did not write itself, and says why nothing may be left of it.
 type Derived struct {
 	Generated int    // files that a program writes
 	Copies    int    // commits that change the same as an earlier one of others
@@ -136,7 +136,7 @@ type Derived struct {
 	TakenBack bool   // nothing is left, as commits take back what others changed
 }
 
-// End is how an agent's process ended.
+// End is the way in which an agent's process ended.
 type End string
 
 const (
@@ -147,7 +147,7 @@ const (
 	NoProcess End = "no process" // the program could not be started
 )
 
-// SessionExit is what is known of an agent once it is gone.
+// SessionExit has the facts about an agent once it is gone.
 type SessionExit struct {
 	End    End
 	Status int    // with Exited
@@ -159,7 +159,7 @@ type SessionExit struct {
 	Output Output
 }
 
-// Output is what is known of what an agent printed.
+// Output has the facts that were read from an agent's output.
 type Output struct {
 	Printed int64 // bytes
 	Missing int64 // of these, the bytes that the log does not hold

@@ -1,7 +1,7 @@
 package fleet
 
-// Sign is how a run is shown, by how it ended or how it does: a word, a mark, a letter where
-// there are no colours, and the mood that each screen and picture has one colour for.
+// Sign shows a run's outcome or state: a word, a mark, a letter where there are no colours, and the
+// mood for which each screen and picture has one colour.
 type Sign struct {
 	Word, Mark, Letter string
 	Mood               Mood
@@ -23,7 +23,7 @@ const (
 // Moods lists those of runs that were in a lane, from work to none, what is under way last.
 func Moods() []Mood { return []Mood{Good, Vain, Bad, Ended, NoWork, Alive} }
 
-// Sign is how runs of the outcome are shown. Without one they have not ended.
+// Sign shows runs of the outcome. Without one they have not ended.
 func (o Outcome) Sign() Sign {
 	word := string(o)
 	switch o {
@@ -57,7 +57,7 @@ func (o Outcome) Sign() Sign {
 	return RunRunning.sign()
 }
 
-// Sign is how a fire's decision is shown.
+// Sign shows a fire's decision.
 func (d Decision) Sign() Sign {
 	switch d {
 	case Spawn:
@@ -69,7 +69,7 @@ func (d Decision) Sign() Sign {
 	return Sign{"skipped", "–", "", NoWork}
 }
 
-// Sign is how the run is shown.
+// Sign shows the run.
 func (r RunStatus) Sign() Sign {
 	if r.State == RunEnded {
 		return r.Verdict.Outcome.Sign()

@@ -36,7 +36,7 @@ const (
 	FieldPaths            TaskField = "paths"
 )
 
-// BeadsRequires is where an item of Beads says what it depends on, and by which type of dependency.
+// BeadsRequires is the path in an item of Beads to its dependencies; the type of each stands beside it.
 const BeadsRequires = "dependencies.depends_on_id"
 
 // TaskFields lists the fields.

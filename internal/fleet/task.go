@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TaskState is where a task stands, as written in its file.
+// TaskState is the state of a task, as written in its file.
 type TaskState string
 
 const (

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Timer is what fires the categories of a pool.
+// Timer is the systemd timer that fires the categories of a pool.
 type Timer struct {
 	Pool   string
 	Unit   string
