@@ -12,32 +12,23 @@ import (
 	"stint/internal/fleet"
 )
 
-// replaceFile puts a file in the place of an older one, whole or not at all, and of nothing
-// else: a link, /dev/null or /dev/stdout would be gone for the whole machine.
+// replaceFile puts a file that all users may read in the place of an older one, whole or not at all, and of nothing
+// else: a link, /dev/null or /dev/stdout would be gone for the whole machine. The error names the file that was asked for.
 //
 // If we die in it, the old file is there, and beside it perhaps a temporary one.
-func replaceFile(what, path string, text []byte, options ...renameio.Option) error {
-	if err := onlyFile(what, path); err != nil {
-		return err
+func replaceFile(what, path string, text []byte) error {
+	failed := func(err error) error {
+		return fleet.WithHint(fmt.Errorf("write %s %s: %w", what, path, err), "name a file in a folder that can be written to")
 	}
-	options = append(options, renameio.WithTempDir(filepath.Dir(path)))
-	if err := renameio.WriteFile(path, text, 0o644, options...); err != nil {
-		return fileError(what, path, err)
-	}
-	return nil
-}
-
-func onlyFile(what, path string) error {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return usage(fileError(what, path, errors.New("there is something else than a file")))
+		return usage(failed(errors.New("there is something else than a file")))
 	}
-	return nil
-}
-
-// fileError names the file that was asked for, not the temporary one beside it.
-func fileError(what, path string, err error) error {
+	err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o644))
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {
 		err = cause
 	}
-	return fleet.WithHint(fmt.Errorf("write %s %s: %w", what, path, err), "name a file in a folder that can be written to")
+	if err != nil {
+		return failed(err)
+	}
+	return nil
 }

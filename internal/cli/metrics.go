@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"stint/internal/inspect"
@@ -37,8 +36,7 @@ func (a *app) runMetrics(ctx context.Context, file string) error {
 		}
 		text := metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: version()}, c)
 		if file != "" {
-			// Its reader is another user, whatever the mask is here.
-			if err := replaceFile("metrics", file, text, renameio.WithStaticPermissions(0o644)); err != nil {
+			if err := replaceFile("metrics", file, text); err != nil {
 				return err
 			}
 		}

@@ -340,7 +340,7 @@ func (r *removal) state() error {
 			return err
 		}
 	}
-	if err := r.forgetStore(); err != nil {
+	if err := r.remove(r.storeMark(r.c)); err != nil {
 		return err
 	}
 	if r.o.dryRun {
