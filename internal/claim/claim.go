@@ -29,7 +29,7 @@ type Ends interface {
 	End(id fleet.RunID) (fleet.Run, error)
 }
 
-// Desk is where claims are asked for.
+// Desk takes requests for claims.
 type Desk struct {
 	Store    store.Store
 	Sessions Sessions

@@ -21,7 +21,7 @@ const (
 	// A renewal that failed is tried again after this part of it, or after so long, give or take a
 	// fifth: many supervisors meet one fault.
 	retryPart, mostRetry, jitter = 12, 15 * time.Second, 5
-	// look is how often the lease is compared with the clock: a machine that sleeps stops timers.
+	// look is the time between two comparisons of the lease with the clock: a machine that sleeps stops timers.
 	look = 5 * time.Second
 )
 
@@ -37,7 +37,7 @@ func Retry(ttl time.Duration, chance float64) time.Duration {
 	return d + time.Duration((2*chance-1)*float64(d/jitter))
 }
 
-// Lease is how long a session may work after it asked for a renewal that it got. The claim lasts
+// Lease is the time for which a session may work after it asked for a renewal that it got. The claim lasts
 // for its time-to-live from a moment after that, by another clock. Within the rest, which is the
 // guard, the session ends: the time between two looks at the clock, [Grace], and a thousandth for
 // clocks that go at different speeds. The guard of a time-to-live below a minute is a quarter of it.
@@ -45,10 +45,10 @@ func Lease(ttl time.Duration) time.Duration {
 	return ttl - min(look+MostGrace+ttl/1000, ttl/4)
 }
 
-// MostGrace is what an agent gets at most between SIGTERM and SIGKILL.
+// MostGrace is the longest time that an agent gets between SIGTERM and SIGKILL.
 const MostGrace = 10 * time.Second
 
-// Grace is what an agent gets between SIGTERM and SIGKILL, so that it is over before its claim is.
+// Grace is the time that an agent gets between SIGTERM and SIGKILL: it ends before its claim does.
 func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(ttl))*2/3) }
 
 // ErrWished is the cause of an end that a person on another machine wants.

@@ -26,11 +26,11 @@ import (
 )
 
 const (
-	// defaultLimit is what a hundred thousand issues of a tracker take, and what
-	// stint can hold several times over.
+	// defaultLimit holds a hundred thousand issues of a tracker, and stint can hold it several
+	// times over.
 	defaultLimit = 64 << 20
-	// grace is what a command gets between SIGTERM and SIGKILL, and what holders of
-	// its output get after its end.
+	// grace is the time between SIGTERM and SIGKILL of a command, and the time for
+	// holders of its output after its end.
 	grace = 2 * time.Second
 )
 

@@ -25,7 +25,7 @@ func shell(t *testing.T, script string) command.Command {
 	}
 }
 
-// output is what the command prints.
+// output returns the command's output.
 func output(t *testing.T, c command.Command) string {
 	t.Helper()
 	got := must.Get(c.Output(t.Context()))(t)

@@ -62,7 +62,7 @@ func bare(err error) error {
 	return err
 }
 
-// mostInterpreters is how many scripts the kernel follows from one to the next.
+// mostInterpreters is the number of scripts that the kernel follows from one to the next.
 const mostInterpreters = 4
 
 func checkInterpreter(script string, environment []string, dir string) error {
@@ -90,7 +90,7 @@ func checkInterpreter(script string, environment []string, dir string) error {
 	return nil
 }
 
-// shebang is what follows "#!" in the first line of a file, or "".
+// shebang returns the text after "#!" in the first line of a file, or "".
 func shebang(path string) (string, error) {
 	const longest = 4096 // more than any kernel reads of such a line
 	// A pipe is not waited for, and has no bytes.

@@ -22,7 +22,7 @@ import (
 	"stint/internal/transcript"
 )
 
-// FileName is what a configuration is called in the folder it configures.
+// FileName is the name of a configuration in the folder that it configures.
 const FileName = "stint.toml"
 
 // Config is one fleet's configuration, with every default filled in and every path absolute.
@@ -66,7 +66,7 @@ type Fanout struct {
 	Allow []fleet.Category `toml:"allow" known:"category" default:"-"` // what a fire may start, sorted by default
 }
 
-// Command is what holds for each command that stint runs for itself.
+// Command has the settings of all commands that stint runs for itself.
 type Command struct {
 	// How long it may take: some calls of a forge. A fire waits for six, one after another: the slowest task source,
 	// the slowest gate, selector, outcome, feedback and the pushes of answers. Its unit ends after 15 minutes, before
@@ -146,7 +146,7 @@ type Review struct {
 	Serialize []string `toml:"serialize" form:"glob"` // patterns of files that one task at a time may change
 }
 
-// Method is how work gets on top of the target.
+// Method is a way to put work on top of the target.
 type Method string
 
 const (
@@ -169,7 +169,7 @@ const (
 	KeepOut         = 16 << 20 // bytes of what an agent wrote into a folder: a report, a patch, some pictures
 )
 
-// Budget is what may be used in a day, which begins at midnight UTC. A bound of 0 is none.
+// Budget bounds the use in a day, which begins at midnight UTC. A bound of 0 is none.
 type Budget struct {
 	Runs   int     `toml:"runs"`
 	Tokens int64   `toml:"tokens"`
@@ -249,7 +249,7 @@ type Category struct {
 	WIP    WIP            `toml:"wip"`                   // results that wait for review elsewhere
 }
 
-// GradingTime is how long judging a session of the category may take.
+// GradingTime bounds judging a session of the category.
 func (c Category) GradingTime() (d time.Duration) {
 	if len(c.Check) > 0 {
 		d += c.Timeout
@@ -260,7 +260,7 @@ func (c Category) GradingTime() (d time.Duration) {
 	return d
 }
 
-// Room is what there is in review for the sessions of a category. Only those with a clone of
+// Room is the room in review for the sessions of a category. Only those with a clone of
 // their own leave work that somebody has to merge.
 func (c *Config) Room(name fleet.Category) fleet.Room {
 	category := c.Categories[name]

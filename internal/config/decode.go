@@ -100,7 +100,7 @@ func (d *decoder) standard(text string) any {
 	return value
 }
 
-// value decodes a value, and leaves the default where it is refused. lead is what a hint writes before a value.
+// value decodes a value, and leaves the default where it is refused. Hints write lead before a value.
 func (d *decoder) value(key, lead string, v reflect.Value, raw any, tag reflect.StructTag) (sound bool) {
 	table, isTable := raw.(map[string]any)
 	switch kind := v.Kind(); {
@@ -203,7 +203,7 @@ func (d *decoder) list(key, lead string, v reflect.Value, raw any, tag reflect.S
 	return sound
 }
 
-// suggestedList is what the author of a value that is no list may have meant.
+// suggestedList guesses the list that the author of another value may have meant.
 func suggestedList(raw any, command bool) []string {
 	line, _ := raw.(string)
 	switch words := strings.Fields(line); {

@@ -21,7 +21,7 @@ func usagef(hint, format string, args ...any) error {
 	return fleet.WithHint(usageError{fmt.Errorf(format, args...)}, hint)
 }
 
-// fault is what is wrong at a place of the file; its hint travels with err.
+// fault is an error at a place of the file; its hint travels with err.
 type fault struct {
 	offset int
 	err    error

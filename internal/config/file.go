@@ -86,7 +86,7 @@ func (f *file) Has(key string) bool {
 	return ok
 }
 
-// Position is where a dotted key stands in the file, or the path alone when the file has
+// Position returns path, line and column of a dotted key, or the path alone when the file has
 // no such key. A part that is not a bare key of TOML is quoted: `tasks.tags."a b"`.
 func (f *file) Position(key string) string {
 	offset, ok := f.at[key]
@@ -96,7 +96,7 @@ func (f *file) Position(key string) string {
 	return f.position(offset)
 }
 
-// Offset is how far from the beginning of the file a dotted key stands, or 0.
+// Offset returns the bytes from the beginning of the file to a dotted key, or 0.
 func (f *file) Offset(key string) int { return f.at[key] }
 
 // line counts from 1, as does the column, which is in bytes.
@@ -107,7 +107,7 @@ func (f *file) position(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", f.Path, line, column)
 }
 
-// syntaxError is what the decoder says. It stops at the first fault, as nothing after that
+// syntaxError is the decoder's error in our form. It stops at the first fault, as nothing after that
 // has a certain meaning.
 func syntaxError(path string, err error) error {
 	line, column := 1, 1

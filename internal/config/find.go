@@ -73,8 +73,8 @@ func ownFile(path string, uid int) error {
 	return nil
 }
 
-// DefaultState is where a fleet keeps its state unless its file says otherwise, or
-// "" when the environment names no home.
+// DefaultState returns the state folder of a fleet whose file names none, or "" when the
+// environment names no home.
 func DefaultState(getenv func(string) string, name fleet.Name) string {
 	home := userFolder(getenv, "XDG_STATE_HOME", ".local/state")
 	if home == "" {
@@ -83,8 +83,8 @@ func DefaultState(getenv func(string) string, name fleet.Name) string {
 	return filepath.Join(home, "stint", string(name))
 }
 
-// TrustFolder is where it is kept what a person has confirmed of configurations: no fleet can
-// have that name, and no configuration says where it is. Empty: the environment names no home.
+// TrustFolder returns the folder in which confirmed configurations are kept: no fleet can have that
+// name, and no configuration can move it. Empty: the environment names no home.
 func TrustFolder(getenv func(string) string) string {
 	home := userFolder(getenv, "XDG_STATE_HOME", ".local/state")
 	if home == "" {

@@ -88,8 +88,8 @@ func TestFindOfOthers(t *testing.T) {
 	}
 }
 
-// theirs is how far from this user's the number of one is to whom it can give a file: root
-// alone can, and files of root are everybody's to trust.
+// theirs is the distance from this user's number to that of one to whom it can give a file: root
+// alone can, and everybody trusts files of root.
 func theirs() int {
 	if os.Getuid() == 0 {
 		return 65000

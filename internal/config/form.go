@@ -13,7 +13,7 @@ import (
 	"stint/internal/transcript"
 )
 
-// form is what a string must be.
+// form is a rule for a string.
 type form struct {
 	parse   func(string) (string, error) // nil: it may be anything
 	example string                       // to write in place of a refused one

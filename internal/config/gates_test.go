@@ -39,7 +39,7 @@ func TestGates(t *testing.T) {
 	must.Equal(t, "commands", c.Command, config.Command{Timeout: 3 * time.Second, PassEnvironment: []string{"PATH", "GH_TOKEN"}})
 }
 
-// noNotice and noWIP are what a file that says nothing of them means.
+// noNotice and noWIP are the values of a file that does not mention them.
 func noNotice() config.Notice {
 	return config.Notice{
 		Events: fleet.Events(),

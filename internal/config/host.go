@@ -19,7 +19,7 @@ type Host struct {
 	Agents []string // that it has; none: all
 }
 
-// HostTable is what holds on one of several machines, in place of the rest of the file. A value that is
+// HostTable has the settings of one of several machines, in place of the rest of the file. A value that is
 // not there holds nothing.
 type HostTable struct {
 	Workers int      `toml:"workers" min:"1"`

@@ -45,8 +45,8 @@ slots = 40
 labels = ["big", "new"]
 `
 
-// on is what a file says on a machine with a hostname, whose state folders have identities by
-// the names in named.
+// on loads a file as a machine with that hostname does. Its state folders have identities by the
+// names in named.
 func on(t *testing.T, text, hostname string, named map[string]string) (*config.Config, error) {
 	t.Helper()
 	return config.Load(write(t, text), config.Options{Host: func(state string) string {

@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Options are what reading a file needs from elsewhere.
+// Options are the inputs of a reading beside the file.
 type Options struct {
 	// CheckUnit checks one entry of a [category.NAME.unit]; its error may carry
 	// a hint. nil accepts any.

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Login is where an agent may have what it shows to the service that it asks: any one of
+// Login lists the places where an agent may have its credentials for its service: any one of
 // them will do. Whether that is still good only the service knows.
 type Login struct {
 	Variables []string // of its environment
@@ -25,7 +25,7 @@ type LoginFile struct {
 	Except   []string // in these, what it writes itself
 }
 
-// PresetLogin is where a preset's agent has its login. That of [DefaultPreset] is not known.
+// PresetLogin returns the places of the login of a preset's agent. That of [DefaultPreset] is not known.
 func PresetLogin(preset string) (l Login, known bool) {
 	switch preset {
 	case "claude":
@@ -120,8 +120,8 @@ func (a Agent) Sandboxed() bool {
 	return slices.ContainsFunc(a.Command, func(word string) bool { return strings.Contains(word, `"sandbox":{"enabled":true`) })
 }
 
-// SandboxFiles are what Claude Code's sandbox puts into the folder that it works in where
-// they are not there: what a shell, git or an editor would run.
+// SandboxFiles are the files that Claude Code's sandbox puts into its folder where they are not
+// there: a shell, git or an editor would run them.
 func SandboxFiles() []string {
 	return []string{
 		".bash_profile", ".bashrc", ".gitconfig", ".gitmodules", ".idea", ".mcp.json", ".profile", ".ripgreprc",

@@ -41,8 +41,8 @@ func commonEnvironment() []string {
 	return []string{"PATH", "HOME", "LANG"}
 }
 
-// presetEnvironment is what every agent that asks a model over the network needs, and
-// then its own. They are names only: a variable that is not set is not passed.
+// presetEnvironment returns the variables that every agent needs to ask a model over the network,
+// and then its own. They are names only: a variable that is not set is not passed.
 func presetEnvironment(own ...string) []string {
 	return slices.Concat(commonEnvironment(), []string{
 		"TZ",                                    // it writes when a limit is over in local time

@@ -10,7 +10,7 @@ import (
 	"stint/internal/transcript"
 )
 
-// Price is what a model's tokens cost, in USD for a million of them.
+// Price is the price of a model's tokens, in USD for a million of them.
 type Price struct {
 	Input       float64 `toml:"input" max:"1e6" required:"write input = …, in USD for a million tokens"`
 	CachedInput float64 `toml:"cached_input" max:"1e6" default:"-"` // read from a cache; left out in the file: as Input
@@ -37,7 +37,7 @@ func (p Prices) Of(model string) (found Price, ok bool) {
 	return found, longest >= 0
 }
 
-// Cost is what tokens cost, and the models without a price, sorted: with one of these the
+// Cost returns the cost of tokens, and the models without a price, sorted: with one of these the
 // cost of the whole is not known.
 func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 	for _, model := range slices.Sorted(maps.Keys(used)) {
@@ -86,7 +86,7 @@ func (c *Config) checkBudgets() {
 	}
 }
 
-// Unpriced is why budgets in USD do not know what a model costs.
+// Unpriced says why budgets in USD do not know a model's cost.
 func Unpriced(models []string) string {
 	var named []string
 	for _, m := range models {

@@ -9,7 +9,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// SampleOptions are what a first configuration says of its own. The caller
+// SampleOptions are the variable parts of a first configuration. The caller
 // guarantees that State is absolute, that agents have names and commands, and that
 // all of it is UTF-8 without NUL, which is all that TOML can hold.
 type SampleOptions struct {

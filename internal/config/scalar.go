@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// scalar is what one value must be.
+// scalar is a rule for one value.
 type scalar struct {
 	parse   func(raw any) (any, error) // what the field gets; nil: its zero value
 	suggest func(raw, standard any) any

@@ -20,7 +20,7 @@ func SchemaOf(topic string) Schema {
 	return s
 }
 
-// meanings are what a topic says of each dotted key, with NAME for the names that are the author's own.
+// meanings returns a topic's text on each dotted key, with NAME for the names that are the author's own.
 func meanings(topic string) map[string]string {
 	all, tables := map[string]string{}, []string{}
 	item := regexp.MustCompile(`(?s)^([a-z_]+)(?: = .*?| \(required\))?:\s(.*)$`)

@@ -39,7 +39,7 @@ var schema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return c.Compile("file:///stint.json")
 })
 
-// inEditor is what an editor finds wrong with a file by the schema.
+// inEditor returns the fault that an editor finds in a file by the schema.
 func inEditor(t testing.TB, text string) error {
 	t.Helper()
 	s := must.Get(schema())(t)

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// leastSecret is how long a value must be to be looked for in what is shown: shorter ones
-// are in ordinary words.
+// leastSecret is the length from which a value is looked for in shown text: shorter ones occur in
+// ordinary words.
 const leastSecret = 8
 
 // SecretName reports whether a variable looks, by its name, like one that holds a secret,

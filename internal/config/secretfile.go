@@ -43,7 +43,7 @@ func (c *Config) readSecrets(getenv func(string) string) {
 	}
 }
 
-// Fault is why a session of the agent may not have what its environment file holds; nil: it has. A
+// Fault says why a session of the agent may lack the values of its environment file; nil: it has them. A
 // process that is no session's unit has no credentials, which says nothing of the session.
 func (a Agent) Fault(begins bool) error {
 	if !begins && strings.HasPrefix(a.EnvironmentFile, credentialPrefix) {

@@ -14,7 +14,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// StoreKind is what keeps claims and runs.
+// StoreKind is a kind of database for claims and runs.
 type StoreKind string
 
 const (
@@ -22,7 +22,7 @@ const (
 	Postgres StoreKind = "postgres" // a server, which many machines share
 )
 
-// Store is where claims and runs are kept, and how its driver gets there. It has no password:
+// Store names the database of claims and runs, and has the settings of its driver. It has no password:
 // drivers find those where libpq does.
 type Store struct {
 	Kind    StoreKind

@@ -7,7 +7,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// taskFormat is how the task files of others are read: the preset of a format.
+// taskFormat is the preset for reading the task files of another program.
 type taskFormat struct {
 	dir        string // where their program keeps them, relative to the workspace
 	fields     map[fleet.TaskField]string
@@ -56,10 +56,10 @@ func taskFormats(name fleet.TaskFormat) taskFormat {
 	return taskFormat{dir: defaultTaskDir}
 }
 
-// defaultTaskDir is where workspaces of stint's own kind have their tasks already.
+// defaultTaskDir is the tasks' folder of workspaces of stint's own kind.
 const defaultTaskDir = "tasks"
 
-// fileFields are what a task file says in its front matter. Its id is its name.
+// fileFields are the fields in a task file's front matter. Its id is its name.
 func fileFields() []fleet.TaskField {
 	return slices.DeleteFunc(fleet.TaskFields(), func(f fleet.TaskField) bool {
 		return f == fleet.FieldID || f == fleet.FieldBody || f == fleet.FieldURL || f == fleet.FieldModified

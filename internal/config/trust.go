@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Trust is what is known of the file and of what it names, beside what stands in it.
+// Trust has facts about the file, and about the files that it names, beside its text.
 type Trust struct {
 	Held   string                                // what has changed of the file and waits for a person, for whom the text before stands; empty: nothing
 	Broken string                                // Held, where the changed text has faults and cannot be confirmed

@@ -10,8 +10,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// Warnings are what a person should look at in a file that is in order, in the
-// order of the file.
+// Warnings are points in a valid file that a person should look at, in the order of the
+// file.
 func (c *Config) Warnings() []Problem {
 	w := warnings{c.file.Unread()}
 	c.warnFanout(w)

@@ -21,7 +21,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Gate is what keeps one category out.
+// Gate keeps one category out.
 type Gate struct {
 	Command command.Command // prints how many results wait for review
 	Limit   int             // it is out when so many do, at least 1
@@ -30,7 +30,7 @@ type Gate struct {
 // Gates are the gates of a fleet. Those of other categories are always open.
 type Gates map[fleet.Category]Gate
 
-// most is what a command may print: a number, and blanks around it.
+// most bounds a command's output, in bytes: a number, and blanks around it.
 const most = 4 << 10
 
 // Full says which categories have as many results waiting as they may, and why they

@@ -30,14 +30,14 @@ const IdentityFile = "host"
 
 const schema = "stint/identity@1"
 
-// Identity is who a state folder's machine is.
+// Identity identifies the machine of a state folder.
 type Identity struct {
 	ID      string `json:"id"`      // random
 	Name    string `json:"name"`    // of the machine when it got the identity, for people
 	Machine string `json:"machine"` // machine-id(5) then; empty: it had none, as many containers
 }
 
-// Local is what can be known of the machine that this process is on.
+// Local has the facts about the machine of this process.
 type Local struct {
 	id   string // machine-id(5); empty: it has none
 	root fs.FS
@@ -79,8 +79,8 @@ func (i Identity) Foreign(m Local) bool {
 	return i.Machine != "" && m.id != "" && i.Machine != m.id
 }
 
-// Seat is where the sessions are that a process on this machine starts, and those of which it
-// knows whether they live. With an identity that is another machine's there are none.
+// Seat is the place of the sessions that a process on this machine starts, and of those whose life it
+// can judge. With an identity of another machine there are none.
 //
 // A start of a machine without a machine-id proves nothing: its state folder may have moved to
 // another, while the sessions live on. There the locks decide alone.
@@ -94,7 +94,7 @@ func (i Identity) Seat(m Local) fleet.Seat {
 	return fleet.Seat{Host: i.ID, Boot: m.Boot()}
 }
 
-// Host is what a machine with the identity says of itself, as far as that can be seen from here.
+// Host describes a machine with the identity, by the facts that can be seen from here.
 func (i Identity) Host(m Local) fleet.Host {
 	return fleet.Host{ID: i.ID, Name: i.Name, Machine: i.Machine, Boot: i.Seat(m).Boot, Arch: runtime.GOARCH}
 }

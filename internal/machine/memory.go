@@ -15,7 +15,7 @@ import (
 // SeenFile is the name in the state folder of what this machine has seen of a store that it shares.
 const SeenFile = "store.seen"
 
-// Memory is what this machine has seen of the store that it shares with others. It is a state folder.
+// Memory keeps what this machine has seen of the store that it shares with others. It is a state folder.
 type Memory string
 
 // Seen reads it. An unreadable file is that of a machine that has seen nothing.

@@ -80,7 +80,7 @@ func figure(s string) (float64, bool) {
 // which kills at 60 by default, has not yet begun.
 const maxStall = 20
 
-// leftMemory is what must be available, in bytes: one session takes this much with a compiler under it. On a small
+// leftMemory must be available, in bytes: one session with a compiler under it takes this much. On a small
 // machine a quarter of its memory will do.
 const leftMemory = 1 << 30
 

@@ -9,7 +9,7 @@ import (
 	"stint/internal/inspect"
 )
 
-// cell is what distinguishes runs of the last day.
+// cell has the labels by which runs of the last day are counted.
 type cell struct {
 	category fleet.Category
 	agent    string
@@ -24,7 +24,7 @@ func (c cell) labels() []string {
 	return list
 }
 
-// day is what the runs of the last 24 hours came to.
+// day writes the sums over the runs of the last 24 hours.
 func (p *page) day(c inspect.Counters) {
 	runs, sums := map[cell]float64{}, map[cell]fleet.Tally{}
 	for _, t := range c.Day {

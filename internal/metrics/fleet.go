@@ -8,7 +8,7 @@ import (
 	"stint/internal/inspect"
 )
 
-// About is what distinguishes one page of metrics from another.
+// About has the facts that distinguish one page of metrics from another.
 type About struct {
 	Fleet   fleet.Name
 	Version string
@@ -73,7 +73,7 @@ func (p *page) fires(c inspect.Counters) {
 	}
 }
 
-// ever is what is counted since the store was made, and what is learnt of it.
+// ever writes the counts since the store was made, and the beliefs.
 func (p *page) ever(c inspect.Counters) {
 	names := slices.Sorted(maps.Keys(c.Arms))
 	each := func(name string, k kind, help string, value func(fleet.Category) float64) {
@@ -105,7 +105,7 @@ func (p *page) ever(c inspect.Counters) {
 	}
 }
 
-// now is what runs.
+// now writes the runs under way.
 func (p *page) now(s inspect.Status) {
 	lanes, busy := map[fleet.Category]int{}, map[fleet.Category]int{}
 	for _, l := range s.Lanes {
@@ -149,7 +149,7 @@ func counts(f *family, all, count map[fleet.Category]int) {
 	}
 }
 
-// trouble is what keeps sessions from starting.
+// trouble writes the reasons that keep sessions from starting.
 func (p *page) trouble(s inspect.Status) {
 	paused, closed, whole := map[fleet.Category]int{}, map[fleet.Category]int{}, false
 	for _, l := range s.Lanes {

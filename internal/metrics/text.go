@@ -17,7 +17,7 @@ import (
 	"stint/internal/plain"
 )
 
-// kind is how the values of a family are to be read.
+// kind is the type of a family's values.
 type kind string
 
 const (

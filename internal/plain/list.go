@@ -2,7 +2,7 @@ package plain
 
 import "slices"
 
-// Each is what of makes of each thing of a list, in order; nil where there is none.
+// Each returns of's result for each thing of a list, in order; nil for an empty list.
 func Each[T, U any](list []T, of func(T) U) (all []U) {
 	all = slices.Grow(all, len(list))
 	for _, thing := range list {

@@ -36,7 +36,7 @@ func Matches(pattern, file string) bool {
 	return doublestar.MatchUnvalidated(pattern, file) || doublestar.MatchUnvalidated(pattern+"/**", file)
 }
 
-// Stem is what every file begins with that a pattern stands for.
+// Stem returns the common beginning of all files that match a pattern.
 func Stem(pattern string) string {
 	if at := strings.IndexAny(pattern, `*?[{\`); at >= 0 {
 		return pattern[:at]

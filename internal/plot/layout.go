@@ -20,7 +20,7 @@ const (
 	letter    = 7.2 // what a letter takes in common fonts of this size
 )
 
-// grid is where the rows of a chart are.
+// grid places the rows of a chart.
 type grid struct {
 	above      bool // the names are
 	names      []string
@@ -47,7 +47,7 @@ func newGrid(room, row float64, names []string, keys []key) grid {
 // nameGap is between a name and its row.
 const nameGap = 8
 
-// floor is where the rows end.
+// floor is the end of the rows.
 func (g grid) floor() float64 { return g.high + g.row*float64(max(1, len(g.names))) }
 
 // middle is that of a row's place for drawing, without its name.
@@ -187,7 +187,7 @@ func fitted(name string, room float64) string {
 	return ` font-size="` + Coordinate(fontSize*room/length) + `"`
 }
 
-// textWidth is what a text takes in common fonts of this size, and a little more.
+// textWidth estimates the width of a text in common fonts of this size, a little too high.
 func textWidth(text string) (length float64) {
 	for _, r := range text {
 		if r == 'm' || r == 'w' || r > 0x2000 {

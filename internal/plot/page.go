@@ -23,7 +23,7 @@ const (
 	fontSize  = 13
 )
 
-// Series is what a legend names. A series that is in several pictures, beside others in
+// Series is an entry of a legend. A series that is in several pictures, beside others in
 // each, is known again by its colour, which is a number from 0.
 type Series struct {
 	Name   string
@@ -72,8 +72,8 @@ func Fragment(charts ...Chart) []byte {
 	return []byte(p.text.String())
 }
 
-// role is what the picture is to a reader that does not see it: one that holds links may
-// not be an image, as those would be hidden.
+// role is the picture's role for a screen reader: one that holds links may not be an image, as those
+// would be hidden.
 func role(charts []Chart) string {
 	if slices.ContainsFunc(charts, Chart.linked) {
 		return "group"
@@ -88,7 +88,7 @@ func total(charts []Chart, width float64) (sum float64) {
 	return sum
 }
 
-// Style is what a page needs that holds fragments. The picture's text has the colour of the
+// Style is the CSS for a page that holds fragments. The picture's text has the colour of the
 // text around it.
 const Style = `.plot{max-width:100%;height:auto}.plot-wide{width:100%}.plot-narrow{width:100%;display:none}` +
 	`.plot text{fill:currentColor}.plot .faint{fill-opacity:.65}` +

@@ -26,7 +26,7 @@ type TimelineRow struct {
 	Spans []TimelineSpan // in any order
 }
 
-// TimelineSpan is what lasts from one time to another.
+// TimelineSpan lasts from one time to another.
 type TimelineSpan struct {
 	From, To time.Time
 	Colour   int
@@ -36,7 +36,7 @@ type TimelineSpan struct {
 	Link     string // to a path of the same site; others are dropped
 }
 
-// TimelineMark is what happens at an instant, to all rows.
+// TimelineMark marks an instant, across all rows.
 type TimelineMark struct {
 	At    time.Time
 	Title string
@@ -130,7 +130,7 @@ func (c *canvas) tick(x, y float64, title string) {
 	c.printf(`<path class="tick" d="M%s %sl-3 -7h6Z">%s</path>`+"\n", Coordinate(x), Coordinate(y), c.tooltip(title))
 }
 
-// tooltip is what a browser shows under the pointer. Narrow screens are touched, and have
+// tooltip is the text that a browser shows under the pointer. Narrow screens are touched, and have
 // none.
 func (c *canvas) tooltip(title string) string {
 	if title == "" || c.width < width {
@@ -146,8 +146,8 @@ type bar struct {
 	spans      int
 }
 
-// bars are what there is to draw of a row. There are no more of them than the picture has
-// room for, however many spans there are.
+// bars returns the bars to draw of a row. There are no more of them than the picture has room for,
+// however many spans there are.
 func bars(spans []TimelineSpan, x times) (list []bar) {
 	counts := map[int]int{} // spans of a colour in the last bar, when it is of several
 	for _, s := range slices.SortedStableFunc(slices.Values(spans), func(a, b TimelineSpan) int { return a.From.Compare(b.From) }) {
