@@ -146,9 +146,7 @@ func (f *crashFleet) fire() {
 	for range 3 {
 		switch status, out, stderr := f.status("fanout", "--exec"); status {
 		case 0:
-			f.until("the workers ended", func() bool { return len(f.problems(crashClosed(0))) == 0 })
-			// The lane is given back after the end is on record.
-			f.until("the lane is free", func() bool { return len(f.problems(crashReaped(0))) == 0 })
+			f.workersEnd()
 		case 3:
 			return
 		default:
@@ -156,6 +154,14 @@ func (f *crashFleet) fire() {
 		}
 	}
 	f.Fatal("work is left after three fires for two tasks")
+}
+
+// workersEnd waits for the workers that a fire has started.
+func (f *crashFleet) workersEnd() {
+	f.Helper()
+	f.until("the workers ended", func() bool { return len(f.problems(crashClosed(0))) == 0 })
+	// The lane is given back after the end is on record.
+	f.until("the lane is free", func() bool { return len(f.problems(crashReaped(0))) == 0 })
 }
 
 // giveBack fires until nothing is left to do, and no session that left nothing has a place in

@@ -48,7 +48,7 @@ func crashCases() []crashCase {
 			f.inClones()
 			f.dies("after Store.Begin", run...)
 		}, recover: (*crashFleet).giveBack},
-		{stop: "Store.AddFates", command: fanout, prepare: (*crashFleet).reverted, recover: (*crashFleet).graded},
+		{stop: "Store.AddFates", command: fanout, prepare: (*crashFleet).reverted, after: (*crashFleet).workersEnd, recover: (*crashFleet).graded},
 		{stop: "Runner.Run"},
 		{stop: "Folders.PutEnd"},
 		{stop: "Store.Complete"},

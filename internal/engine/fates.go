@@ -17,19 +17,15 @@ import (
 // mostWatched bounds of how many runs a fire looks what became of their work, the latest first.
 const mostWatched = 500
 
-// seeFates finds out what became of the work of earlier sessions, and corrects their grades. Trouble
-// is logged: the next fire looks again.
-func (e *Engine) seeFates(ctx context.Context) {
+// seeFates finds out what became of the work of earlier sessions, and corrects their grades.
+func (e *Engine) seeFates(ctx context.Context) error {
 	now := e.Now()
 	runs, err := e.Store.Watched(ctx, now.Add(-grade.WatchTime), now.Add(-grade.FateTime), mostWatched)
-	if err == nil && len(runs) > 0 {
-		var fates []fleet.Fate
-		fates, err = e.fates(ctx, runs)
-		err = errors.Join(err, e.recordFates(ctx, news(runs, fates)))
+	if err != nil || len(runs) == 0 {
+		return err
 	}
-	if err != nil {
-		e.Log.WarnContext(ctx, "not all is known of what became of sessions' work", slog.Any("err", err))
-	}
+	fates, err := e.fates(ctx, runs)
+	return errors.Join(err, e.recordFates(ctx, news(runs, fates)))
 }
 
 // news are the fates that are not on record.

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,38 +115,37 @@ func (e *Engine) askAgain(ctx context.Context, f fleet.Feedback, before string) 
 	return e.reopenFor(ctx, f)
 }
 
-// reopenFor opens a task again for the session that is to answer, or has it wait for a person.
-func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) (err error) {
+// reopenFor opens a task again for the session that is to answer, or has it wait for a person. One that is so already is
+// left alone, and with it the claim that the session is about to take.
+func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 	t, err := e.Sources.Get(ctx, f.Task)
+	if err == nil {
+		t, err = e.Recalled(ctx, t)
+	}
 	if err != nil {
 		return err
 	}
-	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{Key: f.Task.Key(), Holder: settler, TTL: tellingTime, Note: "opens it again for feedback"})
-	if err != nil || grant == fleet.Denied {
-		return err // a session is at it
-	}
-	h := store.Hold{Key: c.Key, Holder: settler, Epoch: c.Epoch}
-	defer func() {
-		_, lost := e.Store.Release(context.WithoutCancel(ctx), h, fleet.EndingReleased, "")
-		err = errors.Join(err, lost)
-	}()
-	if t, err = e.Recalled(ctx, t); err != nil {
-		return err
-	}
-	state, reason, said := fleet.StateActive, "", firstLine(f.Said)
+	// The task's file stays as it is: its state there is that of the branch once that is merged.
+	said := firstLine(f.Said)
+	m := fleet.TaskMemory{Task: f.Task, Reason: "there is feedback on the work of run " + string(f.Run), TaskLeft: fleet.TaskLeft{
+		State: fleet.StateActive, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
+	}}
 	if !f.Waits() {
-		state, reason = fleet.StateWaiting, fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(fleet.MostRounds, "round"), f.Run, said)
-		e.notify(ctx, fleet.Notice{Event: fleet.EventWaiting, Category: t.Category, Task: f.Task, Run: f.Run, Reason: reason, At: f.At})
+		said = fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(fleet.MostRounds, "round"), f.Run, said)
+		m.State, m.Reason = fleet.StateWaiting, said
+		e.notify(ctx, fleet.Notice{Event: fleet.EventWaiting, Category: t.Category, Task: f.Task, Run: f.Run, Reason: said, At: f.At})
 	}
-	if t.State == state {
+	if t.State == m.State {
 		return nil
 	}
-	e.Log.InfoContext(ctx, "feedback on published work", slog.String("run_id", string(f.Run)), slog.String("task_id", string(f.Task)), slog.String("reason", cmp.Or(reason, said)))
-	// The task's file stays as it is: its state there is that of the branch once that is merged.
-	reason = cmp.Or(reason, "there is feedback on the work of run "+string(f.Run))
-	return e.Store.LeaveTask(ctx, h, fleet.TaskMemory{Task: f.Task, Reason: reason, TaskLeft: fleet.TaskLeft{
-		State: state, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
-	}})
+	err = e.holding(ctx, store.TakeRequest{Key: f.Task.Key(), Holder: settler, TTL: tellingTime, Note: "opens it again for feedback"}, func(h store.Hold) error {
+		e.Log.InfoContext(ctx, "feedback on published work", slog.String("run_id", string(f.Run)), slog.String("task_id", string(f.Task)), slog.String("reason", said))
+		return e.Store.LeaveTask(ctx, h, m)
+	})
+	if errors.Is(err, fleet.ErrHeld) { // a session is at it
+		return nil
+	}
+	return err
 }
 
 // notLanded has the next session at the task go on from work that did not land.

@@ -257,7 +257,7 @@ func (e *Engine) reopen(ctx context.Context, run fleet.RunID, task fleet.TaskID)
 
 // changeTask gives a task the state that is to follow the one it has, under its claim. A task that
 // is gone needs none.
-func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(fleet.Task) fleet.TaskState) (err error) {
+func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(fleet.Task) fleet.TaskState) error {
 	if id == "" {
 		return nil
 	}
@@ -268,26 +268,16 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(flee
 	if err != nil {
 		return err
 	}
-	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{Key: id.Key(), Holder: reviewer, Renews: true, TTL: time.Minute, Note: "stint review"})
-	if err != nil {
+	request := store.TakeRequest{Key: id.Key(), Holder: reviewer, Renews: true, TTL: time.Minute, Note: "stint review"}
+	return e.holding(ctx, request, func(h store.Hold) error {
+		if t, err = e.Recalled(ctx, t); err != nil {
+			return err
+		}
+		if s := next(t); s != t.State || s.Settled() { // its file may lack the state of a change that was cut short
+			_, err = e.GiveState(ctx, h, t, s)
+		}
 		return err
-	}
-	if grant == fleet.Denied {
-		return fmt.Errorf("task %s stays as it is: %s: %w", id, c.Denial(), fleet.ErrHeld)
-	}
-	h := store.Hold{Key: c.Key, Holder: reviewer, Epoch: c.Epoch}
-	// If we die before it is given back, the next change of the task renews it, or it expires.
-	defer func() {
-		_, lost := e.Store.Release(context.WithoutCancel(ctx), h, fleet.EndingReleased, "")
-		err = errors.Join(err, lost)
-	}()
-	if t, err = e.Recalled(ctx, t); err != nil {
-		return err
-	}
-	if s := next(t); s != t.State || s.Settled() { // its file may lack the state of a change that was cut short
-		_, err = e.GiveState(ctx, h, t, s)
-	}
-	return err
+	})
 }
 
 // Recalled is a task with what is remembered of it.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,11 +74,12 @@ func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
 type lateStore struct {
 	*dying
 	begun, looked chan struct{}
+	first         sync.Once
 }
 
 func (s *lateStore) Snapshot(ctx context.Context) (store.Snapshot, error) {
 	snap, err := s.Store.Snapshot(ctx)
-	close(s.looked)
+	s.first.Do(func() { close(s.looked) })
 	<-s.begun
 	return snap, err
 }

@@ -38,47 +38,32 @@ type Reaped struct {
 // posterior. Any number may reap at once, and a reaping that dies half-way leaves the rest to the
 // next: one write closes each run, once.
 func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
-	snapshot, err := e.Store.Snapshot(ctx)
-	if err != nil {
-		return nil, err
+	reaped, err := e.reap(ctx, dryRun)
+	if !dryRun {
+		err = errors.Join(err, e.payAll(ctx))
 	}
-	var (
-		reaped []Reaped
-		errs   []error
-	)
+	return reaped, err
+}
+
+// reap is Reap on the record alone.
+func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err error) {
+	snapshot, err := e.Store.Snapshot(ctx)
 	for _, r := range snapshot.Open {
-		reason, err := e.over(ctx, r, snapshot.Standing, dryRun)
-		if err != nil {
-			errs = append(errs, err)
+		reason, lost := e.over(ctx, r, snapshot.Standing, dryRun)
+		if reason != "" && !dryRun {
+			reason, lost = e.close(ctx, r, reason)
+		}
+		err = errors.Join(err, lost)
+		if lost != nil || reason == "" {
 			continue
 		}
-		if reason == "" {
-			continue
-		}
-		if !dryRun {
-			if reason, err = e.close(ctx, r, reason); err != nil {
-				errs = append(errs, err)
-				continue
-			}
-		}
-		if reason == ReasonDelivered {
-			reaped = append(reaped, Reaped{r, reason})
-		} else if reason != "" {
+		if reason != ReasonDelivered {
 			e.Log.WarnContext(ctx, "run abandoned", slog.String("run_id", string(r.ID)), slog.String("category", string(r.Category)),
 				slog.String("reason", reason))
-			reaped = append(reaped, Reaped{r, reason})
 		}
+		reaped = append(reaped, Reaped{r, reason})
 	}
-	if dryRun {
-		return reaped, errors.Join(errs...)
-	}
-	if slices.ContainsFunc(reaped, func(r Reaped) bool { return r.Reason == ReasonDelivered }) { // it may owe its source a word
-		if snapshot, err = e.Store.Snapshot(ctx); err != nil {
-			return reaped, errors.Join(append(errs, err)...)
-		}
-	}
-	e.payAll(ctx, snapshot, reaped)
-	return reaped, errors.Join(errs...)
+	return reaped, err
 }
 
 // close closes a run, and says why, or "" if there was nothing to close. One that had not
@@ -236,30 +221,14 @@ func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
 	}
 }
 
-// tidy removes what runs that are over have left in the workspace, and the oldest of their folders. Folders
-// that the record does not know stay.
-func (e *Engine) tidy(ctx context.Context) {
-	over := e.isOver(ctx)
-	if err := e.Repo.Tidy(ctx, over); err != nil {
-		e.Log.WarnContext(ctx, "not every clone could be looked at", slog.Any("err", err))
-	}
-	removed, err := e.Folders.Sweep(over)
-	if err != nil {
-		e.Log.WarnContext(ctx, "not every run's folder could be removed", slog.Any("err", err))
-	}
-	if removed > 0 {
-		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[keep] files: %d of them", removed)))
-	}
-}
-
-// continued reports whether a run that is not over goes on in the folder of this one.
+// continued reports whether a run that is not over goes on in the folder of this one, or may be about to.
 func (e *Engine) continued(ctx context.Context, id fleet.RunID) bool {
 	said, err := e.Store.Feedback(ctx)
 	if _, asked := said[id]; err == nil && !asked {
 		return false
 	}
 	s, err := e.Store.Snapshot(ctx)
-	return err != nil || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id })
+	return err != nil || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id || planned(r) })
 }
 
 // trim removes what need not stay of what a run's agent wrote.

@@ -224,51 +224,63 @@ func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
 	return ""
 }
 
-// debtTime is what a fire takes to report to trackers what they are owed. Its unit has a
-// quarter of an hour.
+// debtTime is what a fire takes to report to trackers what they are owed.
 const debtTime = time.Minute
 
 // payAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
 // takes them in random order: a task or a source that takes all of that time is not always first.
-func (e *Engine) payAll(ctx context.Context, s store.Snapshot, reaped []Reaped) {
+func (e *Engine) payAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, debtTime)
 	defer cancel()
+	s, err := e.Store.Snapshot(ctx)
 	for _, i := range rand.Perm(len(s.Tasks)) { //nolint:gosec // nothing is decided by it
 		m := s.Tasks[i]
-		open := slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == m.Run }) &&
-			!slices.ContainsFunc(reaped, func(r Reaped) bool { return r.Run.ID == m.Run })
-		if m.Owed == "" || open {
+		if m.Owed == "" || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == m.Run }) {
 			continue
 		}
 		if ctx.Err() != nil {
 			e.Log.WarnContext(ctx, "the next fire updates the remaining trackers", slog.String("reason", "it took longer than "+debtTime.String()))
-			return
+			break
 		}
 		if err := e.payLate(ctx, m); err != nil {
 			e.Log.WarnContext(ctx, "tracker not updated", slog.String("task_id", string(m.Task)), slog.Any("err", err))
 		}
 	}
+	return err
 }
 
 // payLate pays what a run that is over owes, unless somebody has changed the task since,
 // or works on it.
-func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) (err error) {
-	t := fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}
+func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) error {
 	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
 		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 	}
-	grant, c, err := e.Desk().Take(ctx, store.TakeRequest{
+	err := e.holding(ctx, store.TakeRequest{
 		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
+	}, func(store.Hold) error {
+		return e.pay(ctx, fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}, m, m.Reason)
 	})
-	if err != nil || grant == fleet.Denied {
+	if errors.Is(err, fleet.ErrHeld) {
+		return nil
+	}
+	return err
+}
+
+// holding has the claim of a task while do changes the task. An error that wraps [fleet.ErrHeld] says who has it.
+//
+// If we die before it is given back, the same holder renews it, if the request says so, or it expires.
+func (e *Engine) holding(ctx context.Context, r store.TakeRequest, do func(store.Hold) error) error {
+	grant, c, err := e.Desk().Take(ctx, r)
+	if err != nil {
 		return err
 	}
-	// If we die before it is given back, it expires.
-	defer func() {
-		_, lost := e.Store.Release(context.WithoutCancel(ctx), store.Hold{Key: c.Key, Holder: settler, Epoch: c.Epoch}, fleet.EndingReleased, "")
-		err = errors.Join(err, lost)
-	}()
-	return e.pay(ctx, t, m, m.Reason)
+	if grant == fleet.Denied {
+		return fmt.Errorf("task %s stays as it is: %s: %w", r.Key, c.Denial(), fleet.ErrHeld)
+	}
+	h := store.Hold{Key: c.Key, Holder: r.Holder, Epoch: c.Epoch}
+	err = do(h)
+	_, lost := e.Store.Release(context.WithoutCancel(ctx), h, fleet.EndingReleased, "")
+	return errors.Join(err, lost)
 }
 
 // settler holds a task's claim while its tracker gets a report.

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"time"
 
 	"stint/internal/config"
@@ -43,10 +41,12 @@ type FireReport struct {
 	Ranking *selector.Selection
 }
 
-// Fanout fires once: it ranks, decides, records, and starts the workers. The
-// report is complete even when the error says that units did not start
-// ([fleet.ErrPartly], or a plain error when none did) or that there was nothing to
-// start ([fleet.ErrNothing]).
+// Fanout fires once: it closes runs whose sessions are gone, looks, decides, records, starts the workers, and then keeps
+// house. The report is complete even when the error says that units did not start ([fleet.ErrPartly], or a plain error
+// when none did) or that there was nothing to start ([fleet.ErrNothing]).
+//
+// A crash splits it at: Store.Abandon and Store.Complete of runs that are gone, Repo.Rescue, Store.SeePlaces,
+// Store.RecordFire, Store.NotStarted, and the chores of [Engine.keepHouse].
 func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error) {
 	o.Pool = cmp.Or(o.Pool, config.DefaultPool)
 	if _, err := e.Config.Pool(o.Pool); err != nil {
@@ -57,81 +57,53 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 			return FireReport{}, e.UnknownCategory(c)
 		}
 	}
-	if !o.DryRun {
-		// Crashed runs are swept up first: this fire may start their work again.
-		if _, err := e.Reap(ctx, false); err != nil {
-			e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
-		}
-		if err := e.Repo.Rescue(ctx, e.isOver(ctx)); err != nil {
-			e.Log.WarnContext(ctx, "not all work of sessions that crashed is home", slog.Any("err", err))
-		}
-		e.seeFates(ctx)
+	if o.DryRun {
+		r, _, err := e.choose(ctx, o)
+		return r, cmp.Or(err, r.result())
 	}
-	waits, err := e.lookAtReview(ctx, o.DryRun)
-	if err != nil {
-		return FireReport{}, err
+	if _, err := e.reap(ctx, false); err != nil { // first, as this fire may start the work of crashed runs again
+		e.Log.ErrorContext(ctx, "not everything was reaped", slog.Any("err", err))
 	}
-	if !o.DryRun {
-		e.tidy(ctx)                         // after the look, which finds what was merged
-		if err := e.hear(ctx); err != nil { // the next fire asks again
-			e.Log.ErrorContext(ctx, "feedback not asked for", slog.Any("err", err))
-		}
+	// What they left comes home before a session at the same task goes on from there. As a rule there is nothing.
+	homing, cancel := context.WithTimeout(ctx, homeTime)
+	if err := e.Repo.Rescue(homing, e.isOver(ctx)); err != nil {
+		e.Log.WarnContext(ctx, "not all work of sessions that crashed is home", slog.Any("err", err))
 	}
-	full := e.FullBy(ctx, waits) // before the look, as who counts may be slow
-	r, failed, specs, err := e.plan(ctx, o, full)
-	if !o.DryRun {
-		for _, f := range failed {
-			e.notify(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
-		}
-		for _, reason := range e.Config.Untrusted() {
-			e.Log.WarnContext(ctx, "held", slog.String("reason", reason))
-			e.notify(ctx, fleet.Notice{Event: fleet.EventHeld, Reason: reason, At: e.Now()})
-		}
+	cancel()
+	r, seen, err := e.choose(ctx, o)
+	if err == nil {
+		err = e.start(ctx, &r.Fire, e.bounds(seen.View), o)
 	}
-	if err != nil {
-		return r, err
-	}
-	if len(specs) > 0 {
-		if err := e.start(ctx, &r.Fire, specs, o.Units); err != nil {
-			return r, err
-		}
-	}
-	if !o.DryRun {
-		e.notifyLanes(ctx)
-		e.notifySilence(ctx, waits)
-		e.notifyTarget(ctx)
-		for _, c := range slices.Sorted(maps.Keys(full)) {
-			e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: full[c], At: r.At})
-		}
-		if err := e.forget(ctx); err != nil {
-			e.Log.WarnContext(ctx, "what is older than [keep] record was not deleted", slog.Any("err", err))
-		}
-	}
-	return r, r.result()
+	e.keepHouse(ctx, seen)
+	return r, cmp.Or(err, r.result())
 }
 
-// plan decides and records. If two fires overlap, the second to record finds in its lanes and
-// in its slots what the first is about to start.
-func (e *Engine) plan(ctx context.Context, o FanoutOptions, full map[fleet.Category]string) (r FireReport, failed []fleet.SourceFault, specs []fleet.UnitSpec, err error) {
-	v, err := e.Look(ctx)
-	if err != nil {
-		return FireReport{}, nil, nil, err
+// homeTime is how long sessions wait for the work of those that crashed.
+const homeTime = time.Minute
+
+// sight is what a fire saw.
+type sight struct {
+	survey.View
+	waits survey.InReview
+	full  map[fleet.Category]string // out until a person has looked at results
+}
+
+// choose looks and decides. Beside what it sees of tasks and of the places in review, it writes nothing.
+func (e *Engine) choose(ctx context.Context, o FanoutOptions) (r FireReport, v sight, err error) {
+	if v.waits, err = e.lookAtReview(ctx, o.DryRun); err != nil {
+		return r, v, err
+	}
+	v.full = e.FullBy(ctx, v.waits) // before the look, as who counts may be slow
+	if v.View, err = e.Look(ctx); err != nil {
+		return r, v, err
 	}
 	if !o.DryRun {
-		e.see(ctx, v)
-		// If the store has lost what it had acknowledged, the first machine that fires says so, once.
-		if l := v.Snapshot.Lineage; l.Reason() != "" && v.Now.Sub(l.Since) < day {
-			e.notify(ctx, fleet.Notice{Event: fleet.EventWentBack, Reason: fmt.Sprintf("%s, at %s", l.Reason(), utc(l.Since)), At: v.Now})
-		}
+		e.see(ctx, v.View)
 	}
-	v.Full, v.Pool = full, o.Pool
-	v.Full = e.letAnswer(ctx, v)
-	r, err = e.decide(ctx, v, o)
-	if err != nil || o.DryRun {
-		return r, v.Failed, nil, err
-	}
-	specs, err = e.record(ctx, &r.Fire, e.bounds(v), o)
-	return r, v.Failed, specs, err
+	v.Full, v.Pool = v.full, o.Pool
+	v.Full = e.letAnswer(ctx, v.View)
+	r, err = e.decide(ctx, v.View, o)
+	return r, v, err
 }
 
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
@@ -230,17 +202,16 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 	}
 }
 
-// record stores the fire with the runs it is about to start.
+// start stores the fire with the runs that it is about to start, starts their workers, and records which did not start.
+// If two fires overlap, the second to record finds in its lanes and in its slots what the first is about to start.
 //
 // If we die before the record, nothing has happened. If we die after it, the runs
 // are planned and their workers are not started: they count as in flight for
 // survey.StartGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
-func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o FanoutOptions) (list []fleet.UnitSpec, err error) {
-	var (
-		specs = map[fleet.RunID]fleet.UnitSpec{}
-		runs  []fleet.Run
-	)
+func (e *Engine) start(ctx context.Context, f *fleet.Fire, b store.Bounds, o FanoutOptions) (err error) {
+	firing := store.Firing{Bounds: b, Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
+	specs := map[fleet.RunID]fleet.UnitSpec{}
 	for i := range f.Choices {
 		c := &f.Choices[i]
 		if c.Decision != fleet.Spawn {
@@ -254,23 +225,52 @@ func (e *Engine) record(ctx context.Context, f *fleet.Fire, b store.Bounds, o Fa
 		}
 		c.Run, c.Unit = run.ID, run.Unit
 		specs[run.ID] = spec
-		runs = append(runs, run)
+		firing.Runs = append(firing.Runs, run)
 	}
-	firing := store.Firing{Fire: *f, Runs: runs, Bounds: b, Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
 	if e.Host != nil {
 		firing.Host = e.Host()
 	}
+	firing.Fire = *f
 	if *f, err = e.Store.RecordFire(ctx, firing); err != nil {
-		return nil, err
+		return err
 	}
-	for _, c := range f.Choices {
+	var planned []*fleet.Choice
+	var list []fleet.UnitSpec
+	for i := range f.Choices {
+		c := &f.Choices[i]
 		if c.Decision == fleet.Spawn {
-			list = append(list, specs[c.Run])
+			planned, list = append(planned, c), append(list, specs[c.Run])
 		} else if c.By == fleet.HinderedByRival {
 			e.Log.InfoContext(ctx, "another was quicker", slog.String("category", string(c.Category)), slog.String("reason", cmp.Or(c.Refusal, c.Reason)))
 		}
 	}
-	return list, nil
+	if len(list) == 0 {
+		return nil
+	}
+	// The fire waits for a start that it asked for, and records what came of it, even when it was asked to stop: the
+	// worker runs on, and the record must say so.
+	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), survey.StartGrace)
+	errs := o.Units.Start(starting, list)
+	cancel()
+	ctx, cancel = closing(ctx)
+	defer cancel()
+	var failed []error
+	for i, c := range planned {
+		if errs[i] == nil {
+			continue
+		}
+		// A worker may have begun although its start was not seen to succeed: then the
+		// run's own row is the truth.
+		closed, recordErr := e.Store.NotStarted(ctx, f.ID, c.Run, errs[i].Error())
+		failed = append(failed, recordErr)
+		if !closed {
+			continue
+		}
+		c.Decision, c.Reason = fleet.StartFailed, errs[i].Error()
+		e.Log.ErrorContext(ctx, "worker not started", slog.String("category", string(c.Category)),
+			slog.String("run_id", string(c.Run)), slog.Any("err", errs[i]))
+	}
+	return errors.Join(failed...)
 }
 
 // bounds are how many sessions may be under way at once, by what was found.
@@ -291,46 +291,6 @@ func (e *Engine) bounds(v survey.View) store.Bounds {
 		b.Seen[r.ID] = v.Live[r.ID]
 	}
 	return b
-}
-
-// start starts the workers and waits for each.
-func (e *Engine) start(ctx context.Context, f *fleet.Fire, specs []fleet.UnitSpec, units Units) error {
-	// The fire waits for a start that it asked for, even when it was asked to stop: the
-	// worker runs on, and the record must say so.
-	starting, cancel := context.WithTimeout(context.WithoutCancel(ctx), survey.StartGrace)
-	defer cancel()
-	return e.settle(ctx, f, units.Start(starting, specs))
-}
-
-// settle records which of the fire's workers did not start.
-func (e *Engine) settle(ctx context.Context, f *fleet.Fire, errs []error) error {
-	// The outcome of a start is recorded even when the fire is being stopped.
-	ctx, cancel := closing(ctx)
-	defer cancel()
-	var failed []error
-	next := 0
-	for i := range f.Choices {
-		c := &f.Choices[i]
-		if c.Decision != fleet.Spawn {
-			continue
-		}
-		err := errs[next]
-		next++
-		if err == nil {
-			continue
-		}
-		// A worker may have begun although its start was not seen to succeed: then the
-		// run's own row is the truth.
-		closed, recordErr := e.Store.NotStarted(ctx, f.ID, c.Run, err.Error())
-		failed = append(failed, recordErr)
-		if !closed {
-			continue
-		}
-		c.Decision, c.Reason = fleet.StartFailed, err.Error()
-		e.Log.ErrorContext(ctx, "worker not started", slog.String("category", string(c.Category)),
-			slog.String("run_id", string(c.Run)), slog.Any("err", err))
-	}
-	return errors.Join(failed...)
 }
 
 // newRun is the row of a session that is to be started.
