@@ -84,6 +84,7 @@ func claudeCommand(sandboxed bool) []string {
 		// alone, and keeps it off the network. Rules for single commands, such as
 		// "Bash(make:*)", would allow as much, and refuse pipes and loops.
 		"--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+		"--disallowedTools", "ScheduleWakeup", // it keeps the process for an hour in which nothing happens
 		"--settings", settings,
 		"--add-dir", "{run_dir}", "{cache_dir}",
 	}

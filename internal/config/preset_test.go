@@ -46,7 +46,8 @@ func TestPresetsAsShipped(t *testing.T) {
 	t.Parallel()
 	want := map[string][]string{
 		"claude": {
-			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+			"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
+			"--allowedTools", "Bash", "--disallowedTools", "ScheduleWakeup",
 			"--settings", `{"sandbox":{"enabled":false}}`, "--add-dir", "{run_dir}", "{cache_dir}",
 		},
 		"codex":   {"codex", "exec", "--json", "--sandbox", "danger-full-access", "-c", "allow_login_shell=false", "-"},
@@ -74,7 +75,8 @@ func TestPresetsWithASandboxOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const open = `box = "open"`
 	claude := []string{
-		"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits", "--allowedTools", "Bash",
+		"claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
+		"--allowedTools", "Bash", "--disallowedTools", "ScheduleWakeup",
 		"--settings", `{"sandbox":{"enabled":true,"failIfUnavailable":true,"allowUnsandboxedCommands":false}}`,
 		"--add-dir", "{run_dir}", "{cache_dir}",
 	}

@@ -16,15 +16,15 @@ func TestArgv(t *testing.T) {
 	b := newBench(t, "[category.code]\nself_directed = true\n")
 	agent := b.Config.Agents["fake"]
 	agent.Command = []string{
-		"{run_id}", "--add-dir", "{git_dir}", "{git_common_dir}", "--cd={workspace}/src:{workspace}", "{run_id}",
-		`{"workspace": "{other}"}`, "$HOME {Run_ID} {}", "{{run_id}}",
+		"{run}", "--add-dir", "{git_dir}", "{git_common_dir}", "--cd={workspace}/src:{workspace}", "{run}",
+		`{"workspace": "{other}"}`, "$HOME {Run} {}", "{{run}}",
 	}
 	b.Config.Agents["fake"] = agent
 	p := must.Get(b.Preview(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	dir, id := b.Config.Workspace, string(p.Run.ID)
 	want := []string{
-		"{run_id}", "--add-dir", dir + "/own.git", dir + "/common.git", "--cd=" + dir + "/src:" + dir, id,
-		`{"workspace": "{other}"}`, "$HOME {Run_ID} {}", "{" + id + "}",
+		"{run}", "--add-dir", dir + "/own.git", dir + "/common.git", "--cd=" + dir + "/src:" + dir, id,
+		`{"workspace": "{other}"}`, "$HOME {Run} {}", "{" + id + "}",
 	}
 	must.Equal(t, "argv", p.Spec.Argv, want)
 	if agent.Command[2] != "{git_dir}" {
@@ -74,7 +74,7 @@ func TestArgvHasPathsAsTheyAre(t *testing.T) {
 	agent := b.Config.Agents["fake"]
 	agent.Command = []string{"fake", "{workspace}"}
 	b.Config.Agents["fake"] = agent
-	b.Config.Workspace = "/srv/{run_id} $(x)"
+	b.Config.Workspace = "/srv/{run} $(x)"
 	p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
 	if err != nil || p.Spec.Argv[1] != b.Config.Workspace || len(p.Spec.Argv) != 2 {
 		t.Errorf("got %q, %v", p.Spec.Argv, err)

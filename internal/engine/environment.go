@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/config"
@@ -17,6 +19,11 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 	path := ""
 	if a.task != nil {
 		path = a.task.Path
+	}
+	fill := strings.NewReplacer(e.placeholders(a)...)
+	agent.Environment = maps.Clone(agent.Environment)
+	for name, value := range agent.Environment {
+		agent.Environment[name] = fill.Replace(value)
 	}
 	var env []string
 	if asksForCache(agent.Command) || agent.Box != "" && agent.Box != fleet.BoxOpen {

@@ -109,8 +109,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 // they stand in one, and in what is filled in no more. Other words in braces are the
 // agent's own, as in JSON. Nothing is split, so no value makes two arguments.
 func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]string, error) {
-	files := fleet.FilesOf(e.Config.State, a.run.ID)
-	values := []string{"{workspace}", a.dir, "{run_id}", string(a.run.ID), "{run_dir}", files.Out, cacheDir, files.Cache}
+	values := e.placeholders(a)
 	if asksForGit(command) {
 		own, common, _, err := e.Repo.GitDirs(ctx, a.dir)
 		if err != nil {
@@ -123,6 +122,15 @@ func (e *Engine) argv(ctx context.Context, a assignment, command []string) ([]st
 		argv[i+1] = fill.Replace(argv[i+1])
 	}
 	return argv, nil
+}
+
+// placeholders are the words in braces that git is not asked for, each followed by its value.
+func (e *Engine) placeholders(a assignment) []string {
+	files := fleet.FilesOf(e.Config.State, a.run.ID)
+	return []string{
+		"{workspace}", a.dir, "{category}", string(a.run.Category), "{task}", string(a.run.Task), "{run}", string(a.run.ID),
+		"{run_dir}", files.Out, cacheDir, files.Cache,
+	}
 }
 
 // The placeholders for which git is asked.

@@ -81,7 +81,7 @@ var errOption = errors.New("it would be read as an option")
 // that would is refused, and before a text that would goes a space.
 func filled(words []string, t fleet.Task, run fleet.RunID, reason string) ([]string, error) {
 	values := strings.NewReplacer(
-		"{id}", t.Item, "{run_id}", string(run), "{title}", guarded(t.Title), "{reason}", guarded(cmp.Or(reason, "done")))
+		"{id}", t.Item, "{run}", string(run), "{title}", guarded(t.Title), "{reason}", guarded(cmp.Or(reason, "done")))
 	argv := slices.Clone(words)
 	for i, word := range words[1:] {
 		argv[i+1] = values.Replace(word)
