@@ -414,13 +414,7 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 		Body:             "Read the repository. If README.md does not say what it is for, write that down there and commit it.\n",
 	}
 	s.did(filepath.Join(c.Tasks.Dir, string(draft.ID)+".md"), created)
-	if s.o.dryRun {
-		return nil
-	}
-	if err := os.MkdirAll(c.Tasks.Dir, 0o755); err != nil {
-		return err
-	}
-	_, err := taskFolder(c).Add(ctx, draft)
+	_, err := taskFolder(c).Add(ctx, draft, s.o.dryRun)
 	return err
 }
 

@@ -77,12 +77,7 @@ func (a *app) addTask(ctx context.Context, c *config.Config, q door.Request) (do
 			return door.Answer{}, err
 		}
 	}
-	var t fleet.Task
-	if folder := taskFolder(c); q.DryRun {
-		t, err = folder.Preview(d)
-	} else {
-		t, err = folder.Add(ctx, d)
-	}
+	t, err := taskFolder(c).Add(ctx, d, q.DryRun)
 	return door.Answer{Task: &door.Task{Task: t}}, err
 }
 

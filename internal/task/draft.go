@@ -40,55 +40,42 @@ type Draft struct {
 	Family           string          `yaml:"family,omitempty"`
 }
 
-// Add writes a new task and reads it back. It never writes over a file: an id
-// that is taken is [fleet.ErrUsage], and one made from the title gets a number.
-// A task that could not be read back is [fleet.ErrUsage], with nothing written.
-func (f Folder) Add(ctx context.Context, d Draft) (fleet.Task, error) {
+// Add writes a new task and reads it back. It makes the folder if only that is missing, and not the workspace. It never
+// writes over a file: an id that is taken is [fleet.ErrUsage], and one made from the title gets a number. A task that could
+// not be read back is [fleet.ErrUsage], with nothing written. A dry run refuses the same and writes nothing.
+func (f Folder) Add(ctx context.Context, d Draft, dryRun bool) (fleet.Task, error) {
+	failed := func(err error) (fleet.Task, error) { return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err)) }
 	id, data, err := f.draft(d)
 	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", err)
-	}
-	dir, err := f.open(f.Dir)
-	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
-	}
-	defer dir.close()
-	name, err := create(ctx, dir.path, data, func(attempt int) (string, error) {
-		return d.name(f.Format, id, attempt)
-	})
-	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
-	}
-	return f.Get(ctx, fleet.TaskID(f.Format.id(name)))
-}
-
-// Preview is the task that [Folder.Add] would write. It refuses what Add would, and
-// writes nothing.
-func (f Folder) Preview(d Draft) (fleet.Task, error) {
-	id, data, err := f.draft(d)
-	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", err)
+		return failed(err)
 	}
 	dir, err := f.open(f.Dir)
 	if err == nil {
-		defer dir.close()
 		_, err = os.Stat(dir.path)
 	}
-	if err != nil {
-		return fleet.Task{}, fmt.Errorf("add task: %w", f.missing(err))
+	if _, gone := os.Stat(cmp.Or(f.Top, "/")); gone == nil && errors.Is(err, fs.ErrNotExist) && !dryRun {
+		if err = os.MkdirAll(f.Dir, 0o755); err == nil {
+			dir, err = f.open(f.Dir)
+		}
 	}
-	for attempt := 1; ; attempt++ {
-		name, err := d.name(f.Format, id, attempt)
+	if err != nil && !(dryRun && errors.Is(err, fs.ErrNotExist)) {
+		return failed(err)
+	}
+	defer dir.close()
+	names := func(attempt int) (string, error) { return d.name(f, id, attempt) }
+	if dryRun {
+		name, err := names(1)
 		if err != nil {
-			return fleet.Task{}, fmt.Errorf("add task: %w", err)
+			return failed(err)
 		}
-		path := filepath.Join(f.Dir, name)
-		if _, err := os.Lstat(dir.file(name)); err == nil {
-			continue
-		}
-		t, err := f.Format.Parse(path, data)
+		t, err := f.Format.Parse(filepath.Join(f.Dir, name), data)
 		return f.place(t), err
 	}
+	name, err := create(ctx, dir.path, data, names)
+	if err != nil {
+		return failed(err)
+	}
+	return f.Get(ctx, fleet.TaskID(f.Format.id(name)))
 }
 
 // draft is the id and the text of the draft's file, known to read back.
@@ -103,8 +90,8 @@ func (f Folder) draft(d Draft) (fleet.TaskID, []byte, error) {
 	}
 	if f.Format.Name == fleet.FormatBacklog {
 		id = fleet.TaskID(strings.ToLower(string(id)))
-		if _, err := f.named(id); err == nil {
-			return "", nil, d.taken(id)
+		if strings.Contains(string(id), separator) {
+			return "", nil, usage(fmt.Errorf("task id %q: it would end at the dash", id), idHint)
 		}
 	}
 	if err := d.checkText(); err != nil {
@@ -142,14 +129,19 @@ func (d Draft) id() (fleet.TaskID, error) {
 		return "", usage(errors.New("neither an id nor a title"), "stint task add --help")
 	}
 	id, err := fleet.ParseTaskID(cmp.Or(string(d.ID), slug(d.Title)))
-	if err == nil && strings.HasPrefix(string(id), ".") {
+	switch name := string(id); {
+	case err != nil:
+	case name[0] == '.':
 		err = fmt.Errorf("task id %q: a dot in front would hide the file", id)
-	}
-	if err == nil && len(id)+len(extension) > maxNameBytes {
+	case name[0] == '-', name != strings.TrimSpace(name):
+		err = fmt.Errorf("task id %q: a dash in front or a space at an end would be in the way of each command", id)
+	case isConflictCopy(name):
+		err = fmt.Errorf("task id %q: a program that syncs folders names its conflict copies so", id)
+	case len(id)+len(extension) > maxNameBytes:
 		err = fmt.Errorf("task id: %d bytes, want at most %d", len(id), maxNameBytes-len(extension))
 	}
 	if err != nil {
-		return "", usage(err, "leave the id out to have one made from the title")
+		return "", usage(err, idHint)
 	}
 	return id, nil
 }
@@ -174,21 +166,24 @@ func (d Draft) checkText() error {
 	return nil
 }
 
-// name is the file name to try; only an id of our own making has a second.
-func (d Draft) name(f Format, id fleet.TaskID, attempt int) (string, error) {
-	switch {
-	case attempt == 1 && f.Name == fleet.FormatBacklog:
-		return string(id) + separator + fileTitle(d.Title, maxNameBytes-len(id)-len(separator)-len(extension)) + extension, nil
-	case attempt == 1:
-		return string(id) + extension, nil
-	case d.ID == "" && f.Name != fleet.FormatBacklog:
-		return fmt.Sprintf("%s-%d%s", id, attempt, extension), nil
-	}
-	return "", d.taken(id)
-}
+const idHint = "leave the id out to have one made from the title"
 
-func (Draft) taken(id fleet.TaskID) error {
-	return usage(fmt.Errorf("task %q: %w", id, fs.ErrExist), "leave the id out to have one made from the title")
+// name is the file name to try, of an id that no task of the folders has. Only an id of our own making has a second.
+func (d Draft) name(f Folder, id fleet.TaskID, attempt int) (string, error) {
+	backlog, next := f.Format.Name == fleet.FormatBacklog, id
+	if attempt > 1 {
+		if d.ID != "" || backlog {
+			return "", usage(fmt.Errorf("task %q: %w", id, fs.ErrExist), idHint)
+		}
+		next = fleet.TaskID(fmt.Sprintf("%s-%d", id, attempt))
+	}
+	switch {
+	case f.Has(next):
+		return d.name(f, id, attempt+1)
+	case backlog:
+		return string(id) + separator + fileTitle(d.Title, maxNameBytes-len(id)-len(separator)-len(extension)) + extension, nil
+	}
+	return string(next) + extension, nil
 }
 
 // fileTitle is a title as a backlog.md folder has it in the names of files.

@@ -3,6 +3,7 @@ package task_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,7 +33,7 @@ func TestAddWritesAFileToRead(t *testing.T) {
 		Tags:     []string{"docs", "@home"},
 		Requires: []string{"a: b"},
 		Wait:     time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC),
-	}))(t)
+	}, false))(t)
 	want := fleet.Task{
 		ID:       "fix-the-parser",
 		State:    fleet.StateTodo,
@@ -90,7 +91,7 @@ func TestAddMakesIDs(t *testing.T) {
 			if n > 1 {
 				want = fleet.TaskID(fmt.Sprintf("%s-%d", test.want, n))
 			}
-			got, err := f.Add(t.Context(), task.Draft{Title: test.title})
+			got, err := f.Add(t.Context(), task.Draft{Title: test.title}, false)
 			if err != nil || got.ID != want {
 				t.Errorf("%q: got %q, %v, want %q", test.title, got.ID, err, want)
 			}
@@ -105,7 +106,7 @@ func TestAddWithID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []fleet.TaskID{"a b", `it's "so"`, "$HOME", "%n", "étude 🔥", "README", "a.md", fleet.TaskID(strings.Repeat("x", 252))} {
 		f := newFolder(t, nil)
-		got, err := f.Add(t.Context(), task.Draft{ID: id})
+		got, err := f.Add(t.Context(), task.Draft{ID: id}, false)
 		want := fleet.Task{
 			ID: id, State: fleet.StateBacklog, Category: "code", Priority: fleet.PriorityMedium,
 			Title: string(id), Path: filepath.Join(f.Dir, string(id)+".md"),
@@ -132,6 +133,11 @@ func TestAddRefuses(t *testing.T) {
 		{"hidden id", task.Draft{ID: ".a"}, "dot"},
 		{"reserved id", task.Draft{ID: "category:x"}, "reserved"},
 		{"long id", task.Draft{ID: fleet.TaskID(strings.Repeat("x", 253))}, "253 bytes, want at most 252"},
+		{"id that looks like a flag", task.Draft{ID: "-a"}, "dash"},
+		{"id with a space in front", task.Draft{ID: " a"}, "space"},
+		{"id of a conflict copy", task.Draft{ID: "a.sync-conflict-1"}, "conflict copies"},
+		{"id of a title of a conflict copy", task.Draft{ID: "a (bob's conflicted copy)"}, "conflict copies"},
+		{"id taken below", task.Draft{ID: "below"}, `task "below": file already exists`},
 		{"taken id", task.Draft{ID: "taken", Title: "T"}, `task "taken": file already exists`},
 		{"category", task.Draft{ID: "a", Category: "No"}, `wrong usage: category: category "No"`},
 		{"state", task.Draft{ID: "a", State: "no"}, `state "no"`},
@@ -148,15 +154,40 @@ func TestAddRefuses(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			f := newFolder(t, map[string]string{"taken.md": "not even a task"})
-			_, err := f.Add(t.Context(), test.draft)
-			if !errors.Is(err, fleet.ErrUsage) || !strings.Contains(err.Error(), test.want) || fleet.Hint(err) == "" {
-				t.Errorf("got %v, hint %q, want %s", err, fleet.Hint(err), test.want)
+			must.Do(t, os.Mkdir(filepath.Join(f.Dir, "sub"), 0o755))
+			writeFile(t, filepath.Join(f.Dir, "sub/below.md"), "---\nstate: todo\n---\n")
+			for _, dryRun := range []bool{true, false} {
+				_, err := f.Add(t.Context(), test.draft, dryRun)
+				if !errors.Is(err, fleet.ErrUsage) || !strings.Contains(err.Error(), test.want) || fleet.Hint(err) == "" {
+					t.Errorf("got %v, hint %q, want %s", err, fleet.Hint(err), test.want)
+				}
 			}
-			must.Equal(t, "files", fileNames(t, f.Dir), []string{"taken.md"})
+			must.Equal(t, "files", fileNames(t, f.Dir), []string{"sub", "taken.md"})
 			if got, want := readFile(t, filepath.Join(f.Dir, "taken.md")), "not even a task"; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// TestAddMakesTheFolder makes a folder that is missing, in a workspace that is there, and not in a dry run.
+func TestAddMakesTheFolder(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	for _, f := range []task.Folder{{Dir: filepath.Join(top, "a/tasks"), Top: top}, {Dir: filepath.Join(top, "b/tasks")}} {
+		if got, err := f.Add(t.Context(), task.Draft{ID: "x"}, true); err != nil || got.ID != "x" {
+			t.Errorf("dry run: %v, %v", got, err)
+		}
+		if _, err := os.Lstat(filepath.Dir(f.Dir)); err == nil {
+			t.Error("a dry run made the folder")
+		}
+		must.Get(f.Add(t.Context(), task.Draft{ID: "x"}, false))(t)
+		must.Equal(t, "files", fileNames(t, f.Dir), []string{"x.md"})
+	}
+	gone := filepath.Join(top, "gone")
+	f := task.Folder{Dir: filepath.Join(gone, "tasks"), Top: gone}
+	if _, err := f.Add(t.Context(), task.Draft{ID: "x"}, false); !errors.Is(err, fleet.ErrNotFound) || !strings.Contains(fleet.Hint(err), "mkdir -p") {
+		t.Errorf("without a workspace: %v, hint %q", err, fleet.Hint(err))
 	}
 }
 
@@ -168,7 +199,7 @@ func TestAddAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for i := range writers {
 		group.Go(func() {
-			added, err := f.Add(t.Context(), task.Draft{Title: "same", Body: fmt.Sprint(i)})
+			added, err := f.Add(t.Context(), task.Draft{Title: "same", Body: fmt.Sprint(i)}, false)
 			if err != nil || added.Body != fmt.Sprintf("\n# same\n\n%d\n", i) {
 				t.Errorf("Add = %+v, %v", added, err)
 			}
@@ -213,7 +244,7 @@ func TestAddedTaskReadsBack(t *testing.T) {
 			WaitingFor:       text().Draw(t, "waiting_for"),
 			Family:           text().Draw(t, "family"),
 		}
-		got := must.Get(f.Add(t.Context(), draft))(t)
+		got := must.Get(f.Add(t.Context(), draft, false))(t)
 		want := fleet.Task{
 			ID: got.ID, State: draft.State, Category: "code", Priority: fleet.PriorityMedium, Tags: draft.Tags, AssignedTo: draft.AssignedTo,
 			NextAction: draft.NextAction, SuccessCriterion: draft.SuccessCriterion, Requires: draft.Requires, WaitingFor: draft.WaitingFor,

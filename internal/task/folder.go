@@ -270,7 +270,7 @@ func usage(err error, hint string) error {
 // readTaskFile is readFile. What is ignored without front matter is an error, and so is a conflict copy: an agent would work on it,
 // and whoever has the folder would merge it away.
 func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
-	if name := filepath.Base(path); strings.Contains(name, "conflicted copy") || strings.Contains(name, ".sync-conflict-") {
+	if isConflictCopy(filepath.Base(path)) {
 		return nil, nil, newError(path, 0, "a conflict copy of a program that syncs folders: merge it into its original and remove it")
 	}
 	data, info, err := f.readFile(path)
@@ -278,6 +278,10 @@ func (f Folder) readTaskFile(path string) ([]byte, fs.FileInfo, error) {
 		return nil, nil, errIgnored
 	}
 	return data, info, err
+}
+
+func isConflictCopy(name string) bool {
+	return strings.Contains(name, "conflicted copy") || strings.Contains(name, ".sync-conflict-")
 }
 
 func isReadme(path string, data []byte) bool {

@@ -330,11 +330,11 @@ Look.
 			Title: "Check: the VAT, A/B", Body: "Look.\n", State: "todo", Priority: "high", Tags: []string{"docs"}, Requires: []string{"back-12"},
 			Created: time.Date(2026, 3, 4, 9, 30, 0, 0, time.UTC),
 		}
-		preview, err := f.Preview(d)
+		preview, err := f.Add(t.Context(), d, true)
 		if err != nil {
 			t.Errorf("%s: preview: %v", test.workspace, err)
 		}
-		added, err := f.Add(t.Context(), d)
+		added, err := f.Add(t.Context(), d, false)
 		if err != nil {
 			t.Errorf("%s: %v", test.workspace, err)
 			continue
@@ -346,13 +346,13 @@ Look.
 	}
 	f := formatted(t, workspaceOf(t, "backlog.md"), `format = "backlog.md"`)
 	for _, d := range []task.Draft{
-		{ID: "BACK-12", Title: "Taken"}, {ID: "task-11", Title: "Taken, and put away"}, {Title: "x", NextAction: "no field for it"}, {Title: "x", State: "waiting"},
+		{ID: "BACK-12", Title: "Taken"}, {ID: "task-11", Title: "Taken, and put away"}, {ID: "task-7 - x", Title: "x", State: "todo"}, {Title: "x", NextAction: "no field for it"}, {Title: "x", State: "waiting"},
 	} {
-		if got, err := f.Add(t.Context(), d); !errors.Is(err, fleet.ErrUsage) {
+		if got, err := f.Add(t.Context(), d, false); !errors.Is(err, fleet.ErrUsage) {
 			t.Errorf("%+v: added %s, %v; want a refusal", d, got.ID, err)
 		}
 	}
-	if one, err := f.Add(t.Context(), task.Draft{ID: "Idea-7", Title: strings.Repeat("é/", 200), State: "todo"}); err != nil || one.ID != "idea-7" {
+	if one, err := f.Add(t.Context(), task.Draft{ID: "Idea-7", Title: strings.Repeat("é/", 200), State: "todo"}, false); err != nil || one.ID != "idea-7" {
 		t.Errorf("got %q, %v; want idea-7", one.ID, err)
 	}
 }

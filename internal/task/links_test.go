@@ -80,10 +80,10 @@ func TestLinkedFolderIsNotFollowed(t *testing.T) {
 			if got, err := f.Get(t.Context(), "n"); err == nil || !strings.Contains(err.Error(), "is a link") {
 				t.Errorf("got %v, %v, want a refusal", got, err)
 			}
-			if _, err := f.Add(t.Context(), task.Draft{ID: "new"}); err == nil || !strings.Contains(err.Error(), "is a link") {
+			if _, err := f.Add(t.Context(), task.Draft{ID: "new"}, false); err == nil || !strings.Contains(err.Error(), "is a link") {
 				t.Errorf("got %v, want a refusal", err)
 			}
-			if _, err := f.Preview(task.Draft{ID: "new"}); err == nil {
+			if _, err := f.Add(t.Context(), task.Draft{ID: "new"}, true); err == nil {
 				t.Error("the preview is not refused")
 			}
 			if changed, err := f.SetState(t.Context(), "n", fleet.StateDone); changed || err == nil {
