@@ -275,11 +275,21 @@ const signalled = 128
 
 // unboxed is how the agent ended, by how what carried it did.
 func unboxed(b fleet.Box, e fleet.SessionExit) fleet.SessionExit {
-	if b.Layers.Namespaces != "" && e.End == fleet.Exited && e.Status > signalled && e.Status < signalled+32 {
+	if b.Layers.Namespaces != "" && e.End == fleet.Exited && ends(unix.Signal(e.Status-signalled)) {
 		// The first process of a namespace reports so what a signal ended.
 		e.End, e.Detail, e.Status = fleet.Killed, unix.Signal(e.Status-signalled).String(), 0
 	}
 	return e
+}
+
+// ends reports whether a signal ends a process that does nothing about it. Some programs exit with an HTTP status, of which
+// the system keeps the lowest byte: 401 becomes 145.
+func ends(s unix.Signal) bool {
+	switch s {
+	case unix.SIGCHLD, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGURG, unix.SIGWINCH:
+		return false
+	}
+	return s > 0 && s < 32
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and

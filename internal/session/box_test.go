@@ -137,3 +137,16 @@ func TestLayersRefused(t *testing.T) {
 		t.Errorf("got %+v", layers)
 	}
 }
+
+// TestUnboxed tells the exit statuses of a box's first process that stand for a signal from those of an agent.
+func TestUnboxed(t *testing.T) {
+	t.Parallel()
+	in := fleet.Box{Layers: fleet.BoxLayers{Namespaces: "bwrap"}}
+	for status, detail := range map[int]string{0: "", 75: "", 128: "", 137: "killed", 139: "segmentation fault", 145: "", 146: "", 255: ""} {
+		want := fleet.SessionExit{End: fleet.Exited, Status: status}
+		if detail != "" {
+			want = fleet.SessionExit{End: fleet.Killed, Detail: detail}
+		}
+		must.Equal(t, "exit", unboxed(in, fleet.SessionExit{End: fleet.Exited, Status: status}), want)
+	}
+}
