@@ -2,26 +2,125 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
 )
 
-// Boxes makes boxes on this machine.
-type Boxes interface {
-	// Prove makes a box and tries its walls from inside, and returns it with the layers that hold
-	// here. The error says which wall is missing, or why there can be no such box.
-	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.Box, error)
-	// Needs are the files and folders that a program must be able to read to start.
-	Needs(program string, environment []string, dir string) []string
+// startBoxes finds out what the boxes of the agents are that may do the run in a category, beside what is
+// written of the run: git takes its time to say where it keeps things. The function that it returns waits
+// for the end of it.
+func (w *worker) startBoxes(ctx context.Context, c fleet.Category) func() []proof {
+	done := make(chan []proof, 1)
+	category := w.Config.Categories[c]
+	a := assignment{run: w.run, category: category, dir: w.folder(category, w.run.ID)}
+	agents := w.agents(c)
+	go func() {
+		var list []proof
+		for _, terms := range agents {
+			p := proof{terms: terms}
+			a.run.Agent = terms.Agent
+			p.box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent])
+			list = append(list, p)
+		}
+		done <- list
+	}()
+	return sync.OnceValue(func() []proof { return <-done })
+}
+
+// startTrials tries the boxes, once each, beside what is to be known before the claim: a box takes
+// as long as that. The function that it returns waits for the end of it.
+func (w *worker) startTrials(ctx context.Context, c fleet.Category) func() []proof {
+	done := make(chan []proof, 1)
+	boxes := w.boxes
+	if c != w.own {
+		boxes = w.startBoxes(ctx, c)
+	}
+	trial := w.trial(w.run.ID, w.folder(w.Config.Categories[c], w.run.ID))
+	go func() {
+		list := slices.Clone(boxes())
+		for i, p := range list {
+			if p.err == nil && !p.box.Open() {
+				list[i].box, list[i].err = w.Boxes.Prove(ctx, p.box, trial)
+			}
+		}
+		done <- list
+	}()
+	return sync.OnceValue(func() []proof { return <-done })
+}
+
+// proven are the agents whose boxes hold. When there is none, the error is that of the first.
+func (w *worker) proven(ctx context.Context) (list []fleet.Terms, first error) {
+	for _, p := range w.trials() {
+		name := p.terms.Agent
+		if p.err != nil {
+			if first == nil {
+				first = p.err
+			}
+			w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+name+": "+p.err.Error()))...)
+			continue
+		}
+		if missing := box.Missing(p.box); !p.box.Open() && len(missing) > 0 {
+			w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
+		}
+		p.terms.Box = p.box.String()
+		list = append(list, p.terms)
+	}
+	if len(list) > 0 {
+		return list, nil
+	}
+	return nil, first
+}
+
+// proof is what came of the trial of an agent's box.
+type proof struct {
+	terms fleet.Terms
+	box   fleet.Box
+	err   error
+}
+
+// layers are those that the trial found for the box of the run's agent.
+func (w *worker) layers() fleet.BoxLayers {
+	for _, p := range w.trials() {
+		if p.err == nil && p.terms.Agent == w.run.Agent {
+			return p.box.Layers
+		}
+	}
+	return fleet.BoxLayers{}
+}
+
+// trial is what a box of a run that works in dir is tried with.
+func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
+	return fleet.BoxTrial{
+		Files: fleet.FilesOf(e.Config.State, run), Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Sockets: e.sockets(),
+	}
+}
+
+// sockets are where programs listen that act for the user.
+func (e *Engine) sockets() (list []string) {
+	if bus, is := strings.CutPrefix(e.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
+		bus, _, _ = strings.Cut(bus, ",")
+		list = append(list, bus)
+	}
+	if dir := e.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		list = append(list, filepath.Join(dir, "bus"), filepath.Join(dir, "gnupg/S.gpg-agent"), filepath.Join(dir, "podman/podman.sock"))
+	}
+	if ssh := e.Getenv("SSH_AUTH_SOCK"); ssh != "" {
+		list = append(list, ssh)
+	}
+	return append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")
 }
 
 // box is the box of a session of the agent. Its layers are known once it was proven.
@@ -143,106 +242,85 @@ func boxed(b fleet.Box, environment []string) []string {
 	return environment
 }
 
-// proof is what came of the trial of an agent's box.
-type proof struct {
-	terms fleet.Terms
-	box   fleet.Box
-	err   error
-}
-
-// startBoxes finds out what the boxes of the agents are that may do the run in a category, beside what is
-// written of the run: git takes its time to say where it keeps things. The function that it returns waits
-// for the end of it.
-func (w *worker) startBoxes(ctx context.Context, c fleet.Category) func() []proof {
-	done := make(chan []proof, 1)
-	category := w.Config.Categories[c]
-	a := assignment{run: w.run, category: category, dir: w.folder(category, w.run.ID)}
-	agents := w.agents(c)
-	go func() {
-		var list []proof
-		for _, terms := range agents {
-			p := proof{terms: terms}
-			a.run.Agent = terms.Agent
-			p.box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent])
-			list = append(list, p)
-		}
-		done <- list
-	}()
-	return sync.OnceValue(func() []proof { return <-done })
-}
-
-// startTrials tries the boxes, once each, beside what is to be known before the claim: a box takes
-// as long as that. The function that it returns waits for the end of it.
-func (w *worker) startTrials(ctx context.Context, c fleet.Category) func() []proof {
-	done := make(chan []proof, 1)
-	boxes := w.boxes
-	if c != w.own {
-		boxes = w.startBoxes(ctx, c)
+// withhold finds which settings of the operator's tools have a token in them, so that the box leaves those out. In a shared
+// workspace git goes by a copy of its own settings without the lines that have one, which is returned: it names who commits.
+//
+// If we die in it, the copy goes with the folder of the run.
+func withhold(p *box.Places) (git string, err error) {
+	for _, path := range box.Settings(p.Home) {
+		at, _ := filepath.EvalSymlinks(path) // a link to a folder of settings, as some keep theirs
+		_ = filepath.WalkDir(at, func(file string, d fs.DirEntry, err error) error {
+			text, lost := os.ReadFile(file)
+			if err == nil && lost == nil && !d.IsDir() && withoutTokens(string(text)) != string(text) && !slices.Contains(p.Tokens, path) {
+				p.Tokens = append(p.Tokens, path)
+			}
+			return nil
+		})
 	}
-	trial := w.trial(w.run.ID, w.folder(w.Config.Categories[c], w.run.ID))
-	go func() {
-		list := slices.Clone(boxes())
-		for i, p := range list {
-			if p.err == nil && !p.box.Open() {
-				list[i].box, list[i].err = w.Boxes.Prove(ctx, p.box, trial)
-			}
-		}
-		done <- list
-	}()
-	return sync.OnceValue(func() []proof { return <-done })
+	settings := box.GitSettings(p.Home)
+	if len(p.Borrowed) > 0 || !slices.ContainsFunc(settings, func(path string) bool { return slices.Contains(p.Tokens, path) }) {
+		return "", nil // a clone has settings of its own
+	}
+	p.Tokens = append(p.Tokens, settings...)
+	var all strings.Builder
+	for _, path := range settings {
+		text, _ := os.ReadFile(path) // one of them may be missing
+		all.WriteString(withoutTokens(string(text)) + "\n")
+	}
+	// Nothing that is in the place of the copy is followed or kept.
+	if err := errors.Join(os.MkdirAll(p.Files.Dir, 0o700), os.RemoveAll(p.Files.Git)); err != nil {
+		return "", err
+	}
+	file, err := os.OpenFile(p.Files.Git, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = file.WriteString(all.String())
+	return p.Files.Git, errors.Join(err, file.Close())
 }
 
-// proven are the agents whose boxes hold. When there is none, the error is that of the first.
-func (w *worker) proven(ctx context.Context) (list []fleet.Terms, first error) {
-	for _, p := range w.trials() {
-		name := p.terms.Agent
-		if p.err != nil {
-			if first == nil {
-				first = p.err
-			}
-			w.Log.ErrorContext(ctx, "box does not hold", w.attrs(slog.String("reason", "agent "+name+": "+p.err.Error()))...)
+// withoutTokens is a text of settings without the lines that have a login in an address, a name for a secret before an equals
+// sign, or a token by its form. A section that has one in its name gets another name, so that what follows belongs to no other.
+func withoutTokens(text string) string {
+	token := regexp.MustCompile(`(?i)https?://[^/\s"'@]+@|extraheader|(gh[opsur]_|github_pat_|glpat-|sk-|xox[abp]-|AKIA)[A-Za-z0-9_-]{10,}`)
+	name := regexp.MustCompile(`([A-Za-z0-9_.-]+)["']?\s*=`)
+	var rest strings.Builder
+	for line := range strings.Lines(text) {
+		secret := token.MatchString(line)
+		for _, m := range name.FindAllStringSubmatch(line, -1) {
+			secret = secret || config.SecretName(m[1])
+		}
+		switch {
+		case !secret:
+			rest.WriteString(line)
+		case strings.HasPrefix(strings.TrimSpace(line), "["):
+			rest.WriteString("[withheld]\n")
+		}
+	}
+	return rest.String()
+}
+
+// question is what a check or a grader is asked: in the box of the session, with what the command
+// names. It may run the session's work, and so it gets no secret. A grader that names claude, codex or
+// gptme as a word of its own asks by it, with the login that the session has.
+func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Duration, asks bool) (Question, error) {
+	q := Question{Run: spec.Run, Argv: argv, Dir: spec.Dir, Timeout: timeout, Box: spec.Box}
+	environment, variable := slices.Clone(spec.Judging), func(name string) string { return fleet.Variable(spec.Environment, name) }
+	var read, own, settings []string
+	for _, word := range argv {
+		login, known := config.PresetLogin(filepath.Base(word))
+		if !asks || !known {
 			continue
 		}
-		if missing := box.Missing(p.box); !p.box.Open() && len(missing) > 0 {
-			w.Log.WarnContext(ctx, "box not complete", w.attrs(slog.String("reason", "agent "+name+": "+strings.Join(missing, "; ")))...)
-		}
-		p.terms.Box = p.box.String()
-		list = append(list, p.terms)
+		folders, files := login.Own(variable)
+		own, settings = append(own, folders...), append(settings, files...)
+		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
+		environment = append(environment, config.Preset(filepath.Base(word)).Passed(variable)...)
 	}
-	if len(list) > 0 {
-		return list, nil
+	if !q.Box.Open() {
+		read = slices.Concat(e.Boxes.Needs(argv[0], environment, spec.Dir), argv[1:], read)
+		q.Box = box.Judging(q.Box, spec.Files.Judge, read, own, settings)
 	}
-	return nil, first
-}
-
-// trial is what a box of a run that works in dir is tried with.
-func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
-	return fleet.BoxTrial{
-		Files: fleet.FilesOf(e.Config.State, run), Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Sockets: e.sockets(),
-	}
-}
-
-// layers are those that the trial found for the box of the run's agent.
-func (w *worker) layers() fleet.BoxLayers {
-	for _, p := range w.trials() {
-		if p.err == nil && p.terms.Agent == w.run.Agent {
-			return p.box.Layers
-		}
-	}
-	return fleet.BoxLayers{}
-}
-
-// sockets are where programs listen that act for the user.
-func (e *Engine) sockets() (list []string) {
-	if bus, is := strings.CutPrefix(e.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
-		bus, _, _ = strings.Cut(bus, ",")
-		list = append(list, bus)
-	}
-	if dir := e.Getenv("XDG_RUNTIME_DIR"); dir != "" {
-		list = append(list, filepath.Join(dir, "bus"), filepath.Join(dir, "gnupg/S.gpg-agent"), filepath.Join(dir, "podman/podman.sock"))
-	}
-	if ssh := e.Getenv("SSH_AUTH_SOCK"); ssh != "" {
-		list = append(list, ssh)
-	}
-	return append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")
+	q.Environment = boxed(q.Box, environment)
+	return q, strayed(q.Box, box.Places{Dir: spec.Dir})
 }

@@ -16,6 +16,42 @@ import (
 	"stint/internal/survey"
 )
 
+// Engine has the parts of one fleet: those that are asked, and those by which it acts. All
+// fields are needed except Ranker, which is nil when stint's own ranking is followed, and
+// those that say what nil means.
+type Engine struct {
+	*survey.Fleet
+	Sources Sources
+	Ranker  Asker // another selector, which is given the ranking of stint's own
+	Lanes   Lanes
+	Stopper Stopper
+	Runner  Runner
+	Boxes   Boxes
+	Door    Door      // nil: agents cannot ask
+	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
+	Later   Later     // nil: no service manager
+	Notices Notices   // nil: nobody is notified
+	Forge   Asker     // nil: nobody is asked what became of work
+	// Publisher is nil where branches are only pushed.
+	Publisher Publisher
+	Reviewers Asker // what is said of published work; nil: nobody is asked
+	Graders   Graders
+	Repo      Repo
+	Trunk     Trunk
+	Folders   Folders
+	Operator  string // the name of the user who decides
+
+	// Host is what this machine says of itself when it fires; nil: nothing.
+	Host func() fleet.Host
+
+	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
+	Elapsed func() time.Duration
+
+	// Unenforced says which of a unit's properties do not hold for this process, for
+	// want of a controller; nil: nobody looks.
+	Unenforced func(properties map[string]any) []string
+}
+
 // Sources is where tasks come from, as sessions read and change them.
 type Sources interface {
 	// Body reads the body of a task that was listed. One that is gone since wraps
@@ -124,40 +160,74 @@ type Units interface {
 	Start(ctx context.Context, specs []fleet.UnitSpec) []error
 }
 
-// Engine has the parts of one fleet: those that are asked, and those by which it acts. All
-// fields are needed except Ranker, which is nil when stint's own ranking is followed, and
-// those that say what nil means.
-type Engine struct {
-	*survey.Fleet
-	Sources Sources
-	Ranker  Asker // another selector, which is given the ranking of stint's own
-	Lanes   Lanes
-	Stopper Stopper
-	Runner  Runner
-	Boxes   Boxes
-	Door    Door      // nil: agents cannot ask
-	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
-	Later   Later     // nil: no service manager
-	Notices Notices   // nil: nobody is notified
-	Forge   Asker     // nil: nobody is asked what became of work
-	// Publisher is nil where branches are only pushed.
-	Publisher Publisher
-	Reviewers Asker // what is said of published work; nil: nobody is asked
-	Graders   Graders
-	Repo      Repo
-	Trunk     Trunk
-	Folders   Folders
-	Operator  string // the name of the user who decides
+// Later starts workers when their time has come.
+type Later interface {
+	// StartAfter has the service manager start the worker after a delay, whatever
+	// becomes of this process.
+	StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error
+}
 
-	// Host is what this machine says of itself when it fires; nil: nothing.
-	Host func() fleet.Host
+// Boxes makes boxes on this machine.
+type Boxes interface {
+	// Prove makes a box and tries its walls from inside, and returns it with the layers that hold
+	// here. The error says which wall is missing, or why there can be no such box.
+	Prove(ctx context.Context, b fleet.Box, t fleet.BoxTrial) (fleet.Box, error)
+	// Needs are the files and folders that a program must be able to read to start.
+	Needs(program string, environment []string, dir string) []string
+}
 
-	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
-	Elapsed func() time.Duration
+// Question is what a grader or a check is asked.
+type Question struct {
+	Run         fleet.RunID
+	Argv        []string
+	Dir         string
+	Environment []string
+	Box         fleet.Box
+	Evidence    []byte // on its input; nil: nothing
+	Timeout     time.Duration
+	Limit       int // the most bytes of an answer; 0: as much as memory holds well
+}
 
-	// Unenforced says which of a unit's properties do not hold for this process, for
-	// want of a controller; nil: nobody looks.
-	Unenforced func(properties map[string]any) []string
+// Graders are the operator's own judges of sessions. They may run the session's work: no
+// process that they start is left when they have answered.
+type Graders interface {
+	Ask(ctx context.Context, q Question) (answer []byte, err error)
+	// Check runs a command that says by its exit status whether all is in order: failure
+	// is how it failed, empty if it passed. The error is why it says nothing.
+	Check(ctx context.Context, q Question) (failure string, err error)
+}
+
+// Notices notifies people of troubles that the fleet cannot solve by itself.
+type Notices interface {
+	Send(ctx context.Context, n fleet.Notice) error
+}
+
+// Trunk is what the work of sessions gets into.
+type Trunk interface {
+	// Landings takes the right to land or publish work, and returns what gives it back. When another
+	// process has it the error has the words for what that does, and wraps [fleet.ErrBusy].
+	Landings(doing string) (end func() error, err error)
+	// Stack puts work on top of the target in a folder of its own. Where a person's changes are in
+	// the way, that is an error.
+	Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error)
+	// Unstack removes that folder.
+	Unstack(ctx context.Context) error
+	// Advance moves the target to that work, and reports false if it is not where it was.
+	Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error)
+	// Drop removes the folder and the branch of work that landed, or says why it kept them.
+	Drop(ctx context.Context, l fleet.Landing) (kept string, err error)
+	// Push brings the branch to the target's remote, and names that. It replaces there what was
+	// published before, and nothing else.
+	Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error)
+	// PushTarget brings the target to its remote, and names that; empty: it has nothing new. The branch there only moves
+	// forward.
+	PushTarget(ctx context.Context) (remote string, err error)
+}
+
+// Publisher opens requests for branches at a forge.
+type Publisher interface {
+	// Publish runs a command that reads the summary, and returns what it prints.
+	Publish(ctx context.Context, argv []string, summary []byte) (printed []byte, err error)
 }
 
 const (
@@ -182,4 +252,15 @@ func (e *Engine) workerTime(c config.Category) time.Duration {
 		d += pushTime
 	}
 	return d
+}
+
+// closing is a context for what must be written although ctx has ended.
+func closing(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), closingTime)
+}
+
+// masked is what an agent said, for the record. Whoever reads it there may not know what is secret:
+// another host, a notice, a forge, the next session at the task.
+func (e *Engine) masked(text string) string {
+	return config.Masker(e.Config.Secrets(e.Getenv)).Replace(text)
 }

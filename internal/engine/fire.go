@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
 	"stint/internal/config"
@@ -104,6 +106,88 @@ func (e *Engine) choose(ctx context.Context, o FanoutOptions) (r FireReport, v s
 	v.Full = e.letAnswer(ctx, v.View)
 	r, err = e.decide(ctx, v.View, o)
 	return r, v, err
+}
+
+// lookAtReview finds out what waits for review, and takes it into the places there: work that
+// somebody decided about gives its place back, as does a run that crashed and left nothing, and
+// work without a place takes one. A dry run writes nothing.
+//
+// If we die before the write, the next fire makes it; until then more places count as taken than
+// are, and work without a place is listed all the same.
+func (e *Engine) lookAtReview(ctx context.Context, dryRun bool) (w survey.InReview, err error) {
+	w, err = e.InReview(ctx)
+	sights := e.Sights(ctx, w)
+	if err != nil || dryRun || len(sights) == 0 {
+		return w, err
+	}
+	if err := e.Store.SeePlaces(ctx, w.At, sights); err != nil {
+		e.Log.WarnContext(ctx, "places in review not noted", slog.Any("err", err))
+		return w, nil
+	}
+	w.Taken, _, err = e.Store.Places(ctx)
+	return w, err
+}
+
+// see takes what the sources show into what is remembered of their tasks: a change counts from
+// now on. If part of a source could not be read, its missing tasks are not known to be gone.
+func (e *Engine) see(ctx context.Context, v survey.View) {
+	listed := make(map[fleet.TaskID]*fleet.Task, len(v.Tasks))
+	for i := range v.Tasks {
+		listed[v.Tasks[i].ID] = &v.Tasks[i]
+	}
+	var sights []store.TaskSight
+	for _, m := range v.Snapshot.Tasks {
+		t, sight := listed[m.Task], store.TaskSight{TaskMemory: m, Was: m.Seen}
+		switch {
+		case m.Owed != "", t == nil && !gone(m, v):
+			continue
+		case t != nil && t.Memory == nil && t.State == m.State && e.Config.Store.Shared():
+			continue // a clone of another host may show what this one did
+		case t == nil || !m.Holds(*t) || m.State == "" && t.State.Settled():
+			sight.Forget, sight.Over = true, t == nil || t.State.Settled() || m.State.Settled()
+		case m.Seen == "", m.Edited(*t):
+			sight.Seen, sight.Edited = t.Seen, m.Seen != ""
+		default:
+			continue
+		}
+		sights = append(sights, sight)
+	}
+	if len(sights) == 0 {
+		return
+	}
+	if err := e.Store.SeeTasks(ctx, sights); err != nil {
+		e.Log.WarnContext(ctx, "changes of tasks not remembered", slog.Any("err", err))
+	}
+}
+
+// gone reports whether a task that is not listed is known to be no more. A file whose state is not the one in which a session
+// left the task may only be away, with another branch checked out.
+func gone(m fleet.TaskMemory, v survey.View) bool {
+	if m.Source != "" {
+		return m.Seen != fleet.SeenNowhere && !slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Path == m.Source })
+	}
+	return (m.State == "" || fleet.SeenState(m.Seen) == string(m.State)) && len(v.Tasks) > 0 && len(v.Failed) == 0 &&
+		!slices.ContainsFunc(v.Problems, func(p fleet.TaskProblem) bool { return p.Task == m.Task })
+}
+
+// letAnswer opens the gates of review for tasks at which a session is to answer what was said: it
+// takes no place there, and brings an item nearer to its end.
+func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Category]string {
+	if e.Store == nil {
+		return v.Full
+	}
+	said, err := e.Store.Feedback(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "feedback not read", slog.Any("err", err))
+	}
+	full := maps.Clone(v.Full)
+	for _, f := range said {
+		at := slices.IndexFunc(v.Tasks, func(t fleet.Task) bool { return t.ID == f.Task })
+		if f.Waits() && at >= 0 && v.Tasks[at].State == fleet.StateActive {
+			delete(full, v.Tasks[at].Category)
+		}
+	}
+	return full
 }
 
 // decide makes the fire: ranking, inputs and choices. It changes nothing.
@@ -331,9 +415,4 @@ func (r FireReport) result() error {
 		return fmt.Errorf("no category to start: %w", fleet.ErrNothing)
 	}
 	return nil
-}
-
-// closing is a context for what must be written although ctx has ended.
-func closing(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 }

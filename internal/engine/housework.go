@@ -2,13 +2,23 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/grade"
+	"stint/internal/plain"
+	"stint/internal/review"
+	"stint/internal/store"
+	"stint/internal/survey"
 )
 
 // houseTime is how long a fire may take for what no session has to wait for; its unit has a quarter of an hour for all.
@@ -66,6 +76,377 @@ func (e *Engine) notifyFire(ctx context.Context, v sight) {
 	}
 }
 
+// tellTime is what a fire may take for notices of lanes: it has a quarter of an hour for all it does.
+const tellTime = 30 * time.Second
+
+// notifyLanes sends a notice of each lane that is held for far too long.
+func (e *Engine) notifyLanes(ctx context.Context) {
+	if e.Notices == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	now := e.Now()
+	holds, err := e.Store.LaneHolds(ctx, now)
+	if err != nil {
+		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	for _, h := range holds {
+		if n, worth := fleet.LaneNotice(h, e.Config.Categories[h.Category].Timeout, now); worth {
+			e.notify(ctx, n)
+		}
+	}
+}
+
+// notifySilence sends a notice if work waits and nobody reviews.
+func (e *Engine) notifySilence(ctx context.Context, w survey.InReview) {
+	if e.Notices == nil || !w.Known {
+		return
+	}
+	reviews, err := e.Store.ReviewTimes(ctx, w.At.Add(-survey.ReviewTime))
+	if err != nil {
+		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	if reason := w.Silence(reviews); reason != "" {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventReviewSilent, Reason: reason, At: w.At})
+	}
+}
+
+// notifyTarget sends a notice if a person has to see to it that the target follows its upstream again.
+func (e *Engine) notifyTarget(ctx context.Context) {
+	if e.Notices == nil || e.Repo == nil {
+		return
+	}
+	at, err := e.Repo.Tracking(ctx)
+	if err != nil {
+		e.Log.WarnContext(ctx, "target not looked at", slog.Any("err", err))
+	}
+	if at.Stuck {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: at.Text + ": " + at.Fix, At: e.Now()})
+	}
+}
+
+// day is how often people are reminded of what they are slow in themselves.
+const day = 24 * time.Hour
+
+// forever is longer than anybody waits for a confirmation.
+const forever = 100 * 365 * 24 * time.Hour
+
+// notify sends a notice, unless the same news went out a short while ago. Nothing fails
+// because of it.
+//
+// If we die between the note in the store and the sending, nobody gets this news until it is
+// due again.
+func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
+	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
+		return
+	}
+	every := time.Hour // a person who has not acted on it by then may have missed it
+	switch n.Event {   //nolint:exhaustive // the others are news whenever they are
+	case fleet.EventHeld, fleet.EventWentBack:
+		every = forever // it stays news for no longer than until it was sent
+	case fleet.EventReviewSilent, fleet.EventTargetStuck:
+		every = max(every, day)
+	}
+	due, err := e.Store.NoticeDue(ctx, n, every)
+	if err != nil || !due {
+		if err != nil {
+			e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+		}
+		return
+	}
+	if err := e.Notices.Send(ctx, n); err != nil {
+		e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+		ctx, cancel := closing(ctx) // news that was not sent is still due, also when the time is up
+		defer cancel()
+		if err := e.Store.ForgetNotice(ctx, n); err != nil {
+			e.Log.WarnContext(ctx, "notice not forgotten", slog.Any("err", err))
+		}
+	}
+}
+
+// mostWatched bounds of how many runs a fire looks what became of their work, the latest first.
+const mostWatched = 500
+
+// seeFates finds out what became of the work of earlier sessions, and corrects their grades.
+func (e *Engine) seeFates(ctx context.Context) error {
+	now := e.Now()
+	runs, err := e.Store.Watched(ctx, now.Add(-grade.WatchTime), now.Add(-grade.FateTime), mostWatched)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	fates, err := e.fates(ctx, runs)
+	return errors.Join(err, e.recordFates(ctx, news(runs, fates)))
+}
+
+// fates is what became of the work of runs, by people's word and by git.
+func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate, err error) {
+	var ids []fleet.RunID
+	for _, r := range runs {
+		ids = append(ids, r.ID, r.Home())
+	}
+	reviews, err := e.Store.Reviews(ctx, ids...)
+	for _, run := range runs {
+		if r := reviews[run.ID]; r.Decision == fleet.DecisionRejected {
+			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
+		}
+	}
+	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))
+	if e.Work == nil {
+		return list, err
+	}
+	var watched []review.Watched
+	for _, r := range runs {
+		passed := slices.ContainsFunc(list, func(f fleet.Fate) bool { return f.Run == r.ID && f.Kind.Landed() })
+		passed = passed || reviews[r.ID].Passed() || reviews[r.Home()].Passed() || !e.Config.Room(r.Category).Takes
+		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates, Reviewed: passed})
+	}
+	found, lost := e.Work.Fates(ctx, watched)
+	return append(list, found...), errors.Join(err, lost)
+}
+
+// askForge adds what the forge says became of the work on branches.
+func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fleet.RunID]fleet.Review, list *[]fleet.Fate) error {
+	var asked []review.Asked
+	for _, r := range runs {
+		if r.Branch != "" {
+			asked = append(asked, review.Asked{Run: r.ID, Branch: r.Branch, Commits: r.Commits, URL: reviews[r.ID].URL, EndedAt: r.EndedAt.UTC()})
+		}
+	}
+	if e.Forge == nil || len(asked) == 0 {
+		return nil
+	}
+	question, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	answer, err := e.Forge.Ask(ctx, question)
+	if err != nil {
+		return fmt.Errorf("%s: %w", review.ByForge, err)
+	}
+	fates, problems, err := review.ParseAnswer(answer, asked, e.Now())
+	for _, p := range problems {
+		e.Log.WarnContext(ctx, "what a forge says is left out", slog.String("reason", review.ByForge+": "+p))
+	}
+	*list = append(*list, fates...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", review.ByForge, err)
+	}
+	return nil
+}
+
+// news are the fates that are not on record.
+func news(runs []fleet.Run, list []fleet.Fate) []fleet.Fate {
+	known := map[fleet.RunID][]fleet.Fate{}
+	for _, r := range runs {
+		known[r.ID] = r.Fates
+	}
+	return slices.DeleteFunc(list, func(f fleet.Fate) bool {
+		return slices.ContainsFunc(known[f.Run], func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
+	})
+}
+
+// recordFates records what became of work.
+//
+// If we die before it, the next fire finds the same. If we die after it, it is known.
+func (e *Engine) recordFates(ctx context.Context, list []fleet.Fate) error {
+	if len(list) == 0 {
+		return nil
+	}
+	added, err := e.Store.AddFates(ctx, list)
+	for _, f := range added {
+		reason := string(f.Kind)
+		if f.Reason != "" {
+			reason += ": " + f.Reason
+		}
+		if f.Grade != nil {
+			reason += "; its grade is " + strconv.FormatFloat(*f.Grade, 'g', -1, 64)
+		}
+		e.Log.InfoContext(ctx, "something became of a session's work", slog.String("run_id", string(f.Run)), slog.String("reason", reason))
+	}
+	return err
+}
+
+// debtTime is what a fire takes to report to trackers what they are owed.
+const debtTime = time.Minute
+
+// payAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
+// takes them in random order: a task or a source that takes all of that time is not always first.
+func (e *Engine) payAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, debtTime)
+	defer cancel()
+	s, err := e.Store.Snapshot(ctx)
+	for _, i := range rand.Perm(len(s.Tasks)) { //nolint:gosec // nothing is decided by it
+		m := s.Tasks[i]
+		if m.Owed == "" || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.ID == m.Run }) {
+			continue
+		}
+		if ctx.Err() != nil {
+			e.Log.WarnContext(ctx, "the next fire updates the remaining trackers", slog.String("reason", "it took longer than "+debtTime.String()))
+			break
+		}
+		if err := e.payLate(ctx, m); err != nil {
+			e.Log.WarnContext(ctx, "tracker not updated", slog.String("task_id", string(m.Task)), slog.Any("err", err))
+		}
+	}
+	return err
+}
+
+// payLate pays what a run that is over owes, unless somebody has changed the task since,
+// or works on it.
+func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) error {
+	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
+		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
+	}
+	err := e.holding(ctx, store.TakeRequest{
+		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
+	}, func(store.Hold) error {
+		return e.pay(ctx, fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}, m, m.Reason)
+	})
+	if errors.Is(err, fleet.ErrHeld) {
+		return nil
+	}
+	return err
+}
+
+// The words of checks and reviewers on published work become the next session at its task, on the
+// same branch. It is stored before the task is opened again: if we die in between, the next fire
+// finds words that wait for a session, and opens the task. It is stored that they are answered
+// after the end of the session that did: if we die in between, one more session reads them.
+
+// hear asks what is said of published work, and makes work of what is new.
+func (e *Engine) hear(ctx context.Context) error {
+	if e.Reviewers == nil {
+		return nil
+	}
+	known, err := e.Store.Feedback(ctx)
+	if err != nil {
+		return err
+	}
+	pushing, cancel := context.WithTimeout(ctx, e.Config.Command.Timeout) // for all answers: the next fire pushes the rest
+	asked, items, err := e.published(pushing, known)
+	cancel()
+	if err != nil || len(asked) == 0 {
+		return err
+	}
+	list, err := json.Marshal(asked)
+	if err != nil {
+		return err
+	}
+	text, err := e.Reviewers.Ask(ctx, list)
+	if err != nil {
+		return err
+	}
+	heard, problems, err := review.ParseHeard(text, asked)
+	if err != nil {
+		return err
+	}
+	for _, problem := range problems {
+		e.Log.WarnContext(ctx, "feedback left out", slog.Any("err", problem))
+	}
+	var errs []error
+	for _, h := range heard {
+		i := items[h.Run]
+		f, before := known[h.Run], known[h.Run].Said
+		f.Run, f.Task = h.Run, i.Session.Task
+		if f, news := h.News(f, i.Tip); news {
+			errs = append(errs, e.askAgain(ctx, f, before))
+		} else if f.Said != "" {
+			errs = append(errs, e.reopenFor(ctx, f))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// published are the items that wait at a forge as they were published there, and that nobody
+// works on. A branch on which a session has answered what was said is pushed again first: who has
+// feedback asked for wants the answer there.
+func (e *Engine) published(ctx context.Context, known map[fleet.RunID]fleet.Feedback) (asked []review.Published, items map[fleet.RunID]review.Item, err error) {
+	reviews, err := e.Store.Reviews(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !slices.ContainsFunc(slices.Collect(maps.Values(reviews)), func(r fleet.Review) bool { return r.Decision == fleet.DecisionPublished }) {
+		return nil, nil, nil
+	}
+	target, all, err := e.Review(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	items = map[fleet.RunID]review.Item{}
+	for _, i := range all {
+		r := reviews[i.Run]
+		if r.Decision != fleet.DecisionPublished || i.Landing != review.Waiting || i.Apart || i.AtWork != "" || i.Session.Task == "" {
+			continue
+		}
+		if r.Tip != i.Tip {
+			if f := known[i.Run]; f.Rounds == 0 || f.Said != "" {
+				continue // a person has to look at what is new
+			}
+			if r, _, err = e.Publish(ctx, target, i); err != nil {
+				e.Log.WarnContext(ctx, "answer not published", slog.String("run_id", string(i.Run)), slog.Any("err", err))
+				continue
+			}
+		}
+		items[i.Run] = i
+		asked = append(asked, review.Published{Run: i.Run, Task: i.Session.Task, Branch: i.Name, Tip: i.Tip, URL: r.URL})
+	}
+	return asked, items, nil
+}
+
+// askAgain makes work of what was said, or leaves it to a person once sessions have tried often
+// enough. Words that come while others wait for a session are of the same round.
+func (e *Engine) askAgain(ctx context.Context, f fleet.Feedback, before string) error {
+	f.At = e.Now()
+	if before == "" {
+		f.Rounds++
+	}
+	if err := e.Store.SaveFeedback(ctx, f); err != nil {
+		return err
+	}
+	return e.reopenFor(ctx, f)
+}
+
+// reopenFor opens a task again for the session that is to answer, or has it wait for a person. One that is so already is
+// left alone, and with it the claim that the session is about to take.
+func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
+	t, err := e.Sources.Get(ctx, f.Task)
+	if err == nil {
+		t, err = e.Recalled(ctx, t)
+	}
+	if err != nil {
+		return err
+	}
+	// The task's file stays as it is: its state there is that of the branch once that is merged.
+	said := firstLine(f.Said)
+	m := fleet.TaskMemory{Task: f.Task, Reason: "there is feedback on the work of run " + string(f.Run), TaskLeft: fleet.TaskLeft{
+		State: fleet.StateActive, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
+	}}
+	if !f.Waits() {
+		said = fmt.Sprintf("sessions have answered %s of feedback on run %s, and there is more: %s", plain.Plural(fleet.MostRounds, "round"), f.Run, said)
+		m.State, m.Reason = fleet.StateWaiting, said
+		e.notify(ctx, fleet.Notice{Event: fleet.EventWaiting, Category: t.Category, Task: f.Task, Run: f.Run, Reason: said, At: f.At})
+	}
+	if t.State == m.State {
+		return nil
+	}
+	err = e.holding(ctx, store.TakeRequest{Key: f.Task.Key(), Holder: settler, TTL: tellingTime, Note: "opens it again for feedback"}, func(h store.Hold) error {
+		e.Log.InfoContext(ctx, "feedback on published work", slog.String("run_id", string(f.Run)), slog.String("task_id", string(f.Task)), slog.String("reason", said))
+		return e.Store.LeaveTask(ctx, h, m)
+	})
+	if errors.Is(err, fleet.ErrHeld) { // a session is at it
+		return nil
+	}
+	return err
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return fleet.Clipped(line, mostReason)
+}
+
 // sweep removes the oldest of the folders of runs that are over. Folders that the record does not know stay.
 func (e *Engine) sweep(ctx context.Context, over func(fleet.RunID) bool) error {
 	removed, err := e.Folders.Sweep(over)
@@ -73,4 +454,47 @@ func (e *Engine) sweep(ctx context.Context, over func(fleet.RunID) bool) error {
 		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[keep] files: %d of them", removed)))
 	}
 	return err
+}
+
+const (
+	// batchesAFire is how many batches a fire deletes at most: others write between two of them, and
+	// the next fire goes on.
+	batchesAFire = 10
+	// The record begins anew in steps of this part of the time for which it is kept: few fires have much to delete.
+	edgeSteps = 20
+)
+
+// forget deletes what the record need not keep.
+//
+// If we die between two batches, all figures add up from the edge on, whatever is left there; the next fire goes on.
+func (e *Engine) forget(ctx context.Context) error {
+	keep := e.Config.Keep.Record
+	if keep == 0 {
+		return nil
+	}
+	edge, err := e.Store.Edge(ctx)
+	if err != nil || edge.Oldest.IsZero() {
+		return err
+	}
+	before := e.Now().Add(-keep).Truncate(time.Millisecond) // as the store has times
+	if late := before.Add(-keep / edgeSteps); edge.Oldest.Before(late) && edge.From.Before(late) {
+		edge.From = before
+	}
+	if edge.From.IsZero() || !edge.Oldest.Before(edge.From) {
+		return nil
+	}
+	all := 0
+	for range batchesAFire {
+		n, err := e.Store.Forget(ctx, edge.From)
+		if err != nil {
+			return err
+		}
+		if all += n; n == 0 {
+			break
+		}
+	}
+	if all > 0 {
+		e.Log.InfoContext(ctx, "old record deleted", slog.String("reason", fmt.Sprintf("[keep] record: %d runs and fires", all)))
+	}
+	return nil
 }

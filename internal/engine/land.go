@@ -18,28 +18,6 @@ import (
 	"stint/internal/store"
 )
 
-// Trunk is what the work of sessions gets into.
-type Trunk interface {
-	// Landings takes the right to land or publish work, and returns what gives it back. When another
-	// process has it the error has the words for what that does, and wraps [fleet.ErrBusy].
-	Landings(doing string) (end func() error, err error)
-	// Stack puts work on top of the target in a folder of its own. Where a person's changes are in
-	// the way, that is an error.
-	Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error)
-	// Unstack removes that folder.
-	Unstack(ctx context.Context) error
-	// Advance moves the target to that work, and reports false if it is not where it was.
-	Advance(ctx context.Context, s fleet.Stacked) (moved bool, err error)
-	// Drop removes the folder and the branch of work that landed, or says why it kept them.
-	Drop(ctx context.Context, l fleet.Landing) (kept string, err error)
-	// Push brings the branch to the target's remote, and names that. It replaces there what was
-	// published before, and nothing else.
-	Push(ctx context.Context, l fleet.Landing, before string) (remote string, err error)
-	// PushTarget brings the target to its remote, and names that; empty: it has nothing new. The branch there only moves
-	// forward.
-	PushTarget(ctx context.Context) (remote string, err error)
-}
-
 // reviewer holds a task's claim while a decision on the work of its session changes the task. A
 // claim of its own is left by a process that died, and renewed.
 const reviewer fleet.Holder = "stint-review"
@@ -198,6 +176,44 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 	return nil
 }
 
+// landingCheckTime is for a slow suite: a person waits for it.
+const landingCheckTime = 30 * time.Minute
+
+// checkLanding runs the check of landings in the folder in which work stands on the target, in the
+// box of the agent that did the work, and like a category's check without a secret.
+func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing, dir string) (failure string, err error) {
+	c := e.Config.Review
+	if len(c.Check) == 0 {
+		return "", nil
+	}
+	r.ID = l.Run // that may be on no record
+	agent, known := e.Config.Agents[r.Agent]
+	if !known {
+		agent = config.Preset(config.DefaultPreset)
+	}
+	agent = agent.Judged()
+	agent.Preset, agent.Command = config.DefaultPreset, c.Check // it is not that agent
+	a := assignment{run: r, dir: dir}
+	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Judging: append(e.Passed(agent),
+		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),
+		"STINT_TASK_ID="+string(r.Task), "STINT_WORKSPACE="+dir)}
+	if spec.Box, err = e.box(ctx, a, agent); err != nil {
+		return "", err
+	}
+	if spec.Box, err = e.Boxes.Prove(ctx, spec.Box, e.trial(r.ID, dir)); err != nil {
+		return "", err
+	}
+	if missing := box.Missing(spec.Box); !spec.Box.Open() && len(missing) > 0 {
+		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
+	}
+	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
+	q, err := e.question(spec, c.Check, landingCheckTime, false)
+	if err != nil {
+		return "", err
+	}
+	return e.Graders.Check(ctx, q)
+}
+
 // setAside leaves the work to the next session at its task, which goes on from there.
 //
 // If we die between the two writes, the next landing sets it aside again.
@@ -207,6 +223,21 @@ func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskI
 		return err
 	}
 	return e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, Reason: reason}})
+}
+
+// notLanded has the next session at the task go on from work that did not land.
+func (e *Engine) notLanded(ctx context.Context, l fleet.Landing, task fleet.TaskID, reason string) error {
+	all, err := e.Store.Feedback(ctx)
+	if err != nil || task == "" {
+		return err
+	}
+	f := all[l.Run]
+	if f.Said == "" {
+		f.Rounds++
+	}
+	f.Run, f.Task, f.At = l.Run, task, e.Now()
+	f.Said = fmt.Sprintf("It did not land on %s: %s", l.Target, plain.Text(fleet.Clipped(reason, 10*mostReason)))
+	return e.Store.SaveFeedback(ctx, f)
 }
 
 // landed ends what is left of work that is in the target. Each step finds what it is to do, so
@@ -280,48 +311,119 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(flee
 	})
 }
 
-// Recalled is a task with what is remembered of it.
-func (e *Engine) Recalled(ctx context.Context, t fleet.Task) (fleet.Task, error) {
-	snapshot, err := e.Store.Snapshot(ctx)
-	found := []fleet.Task{t}
-	fleet.Recall(found, snapshot.Tasks)
-	return found[0], err
+// pushTime is what a push of the target may take: a few commits over a slow line.
+const pushTime = 2 * time.Minute
+
+// pushTarget pushes the target, if the operator wants that. A refusal is a notice, and what is in the target stays there.
+//
+// If we die before it, or in it, the next landing or session pushes all of it.
+func (e *Engine) pushTarget(ctx context.Context) {
+	if !e.Config.Review.Push {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	pushing, cancel := context.WithTimeout(ctx, pushTime)
+	defer cancel()
+	remote, err := e.Trunk.PushTarget(pushing)
+	switch {
+	case err != nil:
+		e.Log.WarnContext(ctx, "target not pushed", slog.Any("err", err))
+		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: err.Error(), At: e.Now()})
+	case remote != "":
+		e.Log.InfoContext(ctx, "target pushed", slog.String("reason", "to "+remote))
+	}
 }
 
-// landingCheckTime is for a slow suite: a person waits for it.
-const landingCheckTime = 30 * time.Minute
-
-// checkLanding runs the check of landings in the folder in which work stands on the target, in the
-// box of the agent that did the work, and like a category's check without a secret.
-func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing, dir string) (failure string, err error) {
-	c := e.Config.Review
-	if len(c.Check) == 0 {
-		return "", nil
+// Publish pushes the work of a run, and has a request opened for it, once. Work that was published
+// as it is stays as it is.
+//
+// What was decided before stays until all of it is done. If we die before that, another call pushes
+// again, which changes nothing, and runs the command again: that prints the address of the request
+// that there is.
+func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Item) (r fleet.Review, remote string, err error) {
+	if i.AtWork != "" {
+		return r, "", fmt.Errorf("run %s goes on with the work of run %s: %w", i.AtWork, i.Run, fleet.ErrHeld)
 	}
-	r.ID = l.Run // that may be on no record
-	agent, known := e.Config.Agents[r.Agent]
-	if !known {
-		agent = config.Preset(config.DefaultPreset)
-	}
-	agent = agent.Judged()
-	agent.Preset, agent.Command = config.DefaultPreset, c.Check // it is not that agent
-	a := assignment{run: r, dir: dir}
-	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Judging: append(e.Passed(agent),
-		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),
-		"STINT_TASK_ID="+string(r.Task), "STINT_WORKSPACE="+dir)}
-	if spec.Box, err = e.box(ctx, a, agent); err != nil {
-		return "", err
-	}
-	if spec.Box, err = e.Boxes.Prove(ctx, spec.Box, e.trial(r.ID, dir)); err != nil {
-		return "", err
-	}
-	if missing := box.Missing(spec.Box); !spec.Box.Open() && len(missing) > 0 {
-		e.Log.WarnContext(ctx, "box not complete", slog.String("run_id", string(r.ID)), slog.String("reason", strings.Join(missing, "; ")))
-	}
-	defer e.Folders.Trim(r.ID) //nolint:errcheck // what is left of it goes with the folder of the run
-	q, err := e.question(spec, c.Check, landingCheckTime, false)
+	end, err := e.Trunk.Landings("publishes " + string(i.Run))
 	if err != nil {
-		return "", err
+		return r, "", err
 	}
-	return e.Graders.Check(ctx, q)
+	defer func() { err = errors.Join(err, end()) }()
+	all, err := e.Store.Reviews(ctx, i.Run)
+	if err != nil {
+		return r, "", err
+	}
+	r = all[i.Run]
+	if r.Decision == fleet.DecisionPublished && r.Tip == i.Tip {
+		return r, "", nil
+	}
+	if r.Decision != fleet.DecisionPublished {
+		r = fleet.Review{}
+	}
+	// Until it is pushed, the tip is the one that was published before.
+	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublished, URL: r.URL, By: cmp.Or(r.By, e.Operator)}
+	if remote, err = e.Trunk.Push(ctx, landing(target, i), r.Tip); err != nil {
+		return r, "", err
+	}
+	if e.Publisher != nil && r.URL == "" { // else the request follows the branch
+		argv, summary, err := e.request(ctx, target, i)
+		if err != nil {
+			return r, remote, err
+		}
+		printed, err := e.Publisher.Publish(ctx, argv, summary)
+		if err != nil {
+			return r, remote, fleet.WithHint(fmt.Errorf("branch %s was pushed to %s, but no request opened: %w", i.Name, remote, err),
+				"stint review publish "+string(i.Run)+" tries again")
+		}
+		r.URL = lastURL(string(printed))
+	}
+	r.Tip = i.Tip
+	return r, remote, e.Store.SaveReview(ctx, r)
+}
+
+// request is the command that opens a request, and what it gets to read. The words of the session
+// are an argument at most, and no option: each stands in an argument of the configuration.
+func (e *Engine) request(ctx context.Context, target review.Target, i review.Item) (argv []string, summary []byte, err error) {
+	title, s := "", i.Session
+	if s.Task != "" {
+		t, err := e.Sources.Get(ctx, s.Task)
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
+			return nil, nil, err
+		}
+		title = t.Title
+	}
+	if title = strings.TrimLeft(title, "- "); title == "" { // an argument of its own must be no option
+		title = i.Name
+	}
+	fill := strings.NewReplacer("{branch}", i.Name, "{target}", target.Name, "{title}", plain.Line(title), "{task}", string(s.Task), "{run}", string(i.Run))
+	for n, word := range e.Config.Review.Publish {
+		if n > 0 {
+			word = fill.Replace(word)
+		}
+		argv = append(argv, word)
+	}
+	var b strings.Builder
+	if s.Verdict.Reason != "" {
+		fmt.Fprintf(&b, "%s\n\n", plain.Text(s.Verdict.Reason))
+	}
+	fmt.Fprintf(&b, "Run %s", i.Run)
+	for _, part := range [][2]string{{"task", string(s.Task)}, {"category", string(s.Category)}, {"agent", s.Agent}} {
+		if part[1] != "" {
+			fmt.Fprintf(&b, ", %s %s", part[0], part[1])
+		}
+	}
+	b.WriteString(".\n")
+	return argv, []byte(b.String()), nil
+}
+
+// lastURL is the last line that is an address; empty: there is none.
+func lastURL(printed string) (last string) {
+	for line := range strings.Lines(printed) {
+		line = strings.TrimSpace(line)
+		address := strings.HasPrefix(line, "https://") || strings.HasPrefix(line, "http://")
+		if address && len(strings.Fields(line)) == 1 && plain.Line(line) == line {
+			last = line
+		}
+	}
+	return last
 }

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/survey"
 )
@@ -64,87 +65,6 @@ func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err er
 		reaped = append(reaped, Reaped{r, reason})
 	}
 	return reaped, err
-}
-
-// close closes a run, and says why, or "" if there was nothing to close. One that had not
-// begun when it was looked at may have begun since: it is left alone.
-func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why string, err error) {
-	if planned(r) {
-		if left, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reason); err != nil || !left {
-			return "", err
-		}
-		return reason, nil
-	}
-	// If we die after this, the run is still to be closed, and its folder is looked at again.
-	e.trim(ctx, r.ID)
-	var died time.Time
-	if reason == reasonFoundDead && r.Key != "" {
-		c, at, err := e.Store.Check(ctx, r.Key)
-		if err != nil {
-			return "", err
-		}
-		died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
-	}
-	return e.abandon(ctx, r, reason, died)
-}
-
-// deliver records the end that a run wrote down and could not record, and reports whether
-// it did. When the claim is another's by now, or had expired before the run ended, it is recorded as
-// lost; an end under another claim is not the run's, which is closed as any other.
-//
-// If we die before the record, the next reaping delivers it. If we die after it, nothing is left to do.
-func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
-	if !r.EndedAt.IsZero() || r.Key == "" {
-		return false, nil
-	}
-	end, err := e.Ends.End(r.ID)
-	if err == nil && (end.Key != r.Key || end.Epoch != r.Epoch) {
-		err = fmt.Errorf("it is of epoch %d of %q: %w", end.Epoch, end.Key, fleet.ErrLost)
-	}
-	if err == nil {
-		// The store knows the run; the file knows how it ended.
-		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
-		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
-		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
-			r = lost(r)
-			err = e.Store.Complete(ctx, r)
-		}
-	}
-	switch {
-	case err == nil:
-		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(r.Verdict.Outcome)))
-		return true, nil
-	case errors.Is(err, fleet.ErrNotFound):
-		return false, nil
-	case errors.Is(err, fleet.ErrLost):
-		e.Log.WarnContext(ctx, "end not recorded: it is not the run's", slog.String("run_id", string(r.ID)), slog.Any("err", err))
-		return false, nil
-	}
-	return false, err
-}
-
-// abandon closes a run whose session is gone, with what it is known to have used, unless it
-// wrote its end down.
-//
-// If we die before the write, the run is open and its reserve stands: the next reaping reads
-// its files again.
-func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (why string, err error) {
-	delivered, err := e.deliver(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	if delivered {
-		return ReasonDelivered, nil
-	}
-	var used fleet.Usage
-	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
-		used = e.used(ctx, r, used)
-	}
-	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
-	if err != nil || !left {
-		return "", err
-	}
-	return reason, nil
 }
 
 // over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after
@@ -205,6 +125,108 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace
 }
 
+// close closes a run, and says why, or "" if there was nothing to close. One that had not
+// begun when it was looked at may have begun since: it is left alone.
+func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why string, err error) {
+	if planned(r) {
+		if left, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reason); err != nil || !left {
+			return "", err
+		}
+		return reason, nil
+	}
+	// If we die after this, the run is still to be closed, and its folder is looked at again.
+	e.trim(ctx, r.ID)
+	var died time.Time
+	if reason == reasonFoundDead && r.Key != "" {
+		c, at, err := e.Store.Check(ctx, r.Key)
+		if err != nil {
+			return "", err
+		}
+		died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
+	}
+	return e.abandon(ctx, r, reason, died)
+}
+
+// trim removes what need not stay of what a run's agent wrote.
+func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
+	trimmed, err := e.Folders.Trim(run)
+	switch {
+	case err != nil:
+		e.Log.WarnContext(ctx, "run's folder not trimmed", slog.String("run_id", string(run)), slog.Any("err", err))
+	case trimmed:
+		e.Log.InfoContext(ctx, "run's folder trimmed", slog.String("run_id", string(run)),
+			slog.String("reason", fmt.Sprintf("what its agent wrote was more than %d MiB", config.KeepOut>>20)))
+	}
+}
+
+// abandon closes a run whose session is gone, with what it is known to have used, unless it
+// wrote its end down.
+//
+// If we die before the write, the run is open and its reserve stands: the next reaping reads
+// its files again.
+func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (why string, err error) {
+	delivered, err := e.deliver(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	if delivered {
+		return ReasonDelivered, nil
+	}
+	var used fleet.Usage
+	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
+		used = e.used(ctx, r, used)
+	}
+	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
+	if err != nil || !left {
+		return "", err
+	}
+	return reason, nil
+}
+
+// deliver records the end that a run wrote down and could not record, and reports whether
+// it did. When the claim is another's by now, or had expired before the run ended, it is recorded as
+// lost; an end under another claim is not the run's, which is closed as any other.
+//
+// If we die before the record, the next reaping delivers it. If we die after it, nothing is left to do.
+func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
+	if !r.EndedAt.IsZero() || r.Key == "" {
+		return false, nil
+	}
+	end, err := e.Ends.End(r.ID)
+	if err == nil && (end.Key != r.Key || end.Epoch != r.Epoch) {
+		err = fmt.Errorf("it is of epoch %d of %q: %w", end.Epoch, end.Key, fleet.ErrLost)
+	}
+	if err == nil {
+		// The store knows the run; the file knows how it ended.
+		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
+		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
+		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
+			r = lost(r)
+			err = e.Store.Complete(ctx, r)
+		}
+	}
+	switch {
+	case err == nil:
+		e.Log.InfoContext(ctx, "end recorded late", slog.String("run_id", string(r.ID)), slog.String("outcome", string(r.Verdict.Outcome)))
+		return true, nil
+	case errors.Is(err, fleet.ErrNotFound):
+		return false, nil
+	case errors.Is(err, fleet.ErrLost):
+		e.Log.WarnContext(ctx, "end not recorded: it is not the run's", slog.String("run_id", string(r.ID)), slog.Any("err", err))
+		return false, nil
+	}
+	return false, err
+}
+
+// tail is what other machines may read of what the agent of a run printed. A fleet of one machine has the
+// log itself.
+func (e *Engine) tail(run fleet.RunID) string {
+	if !e.Config.Store.Shared() {
+		return ""
+	}
+	return plain.Last(e.masked(plain.Text(e.Folders.Tail(run, fleet.MostTail+1))), fleet.MostTail)
+}
+
 // isOver says of runs whether they are over, and nothing that is at work goes on in their folders. Of what the record does not
 // know it says no, unless that is from before the record begins.
 func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
@@ -231,22 +253,185 @@ func (e *Engine) continued(ctx context.Context, id fleet.RunID) bool {
 	return err != nil || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id || planned(r) })
 }
 
-// trim removes what need not stay of what a run's agent wrote.
-func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
-	trimmed, err := e.Folders.Trim(run)
-	switch {
-	case err != nil:
-		e.Log.WarnContext(ctx, "run's folder not trimmed", slog.String("run_id", string(run)), slog.Any("err", err))
-	case trimmed:
-		e.Log.InfoContext(ctx, "run's folder trimmed", slog.String("run_id", string(run)),
-			slog.String("reason", fmt.Sprintf("what its agent wrote was more than %d MiB", config.KeepOut>>20)))
+// Why a run was closed that a person stopped and that could not say so itself.
+const (
+	reasonStoppedEarly  = "stopped by a person before it began"
+	reasonStoppedOrphan = "stopped by a person: its supervisor was gone"
+)
+
+const (
+	// awaitEnd is how long a supervisor may take to end its agent, to grade what there is
+	// and to record the end, on a machine under load.
+	awaitEnd = agentGrace + closingTime + survey.StartGrace
+	endPoll  = 50 * time.Millisecond
+)
+
+// Stopped is a run that was to end because a person asks for it.
+type Stopped struct {
+	Was fleet.Run // before
+	Run fleet.Run // as it is now
+	Err error     // why it has not ended; nil: it has, or was asked to
+}
+
+// Asked reports whether the run's session is on another machine, and was asked to end.
+func (s Stopped) Asked() bool { return s.Err == nil && s.Run.EndedAt.IsZero() && s.Run.Stop != "" }
+
+// Open reads the runs that have not ended, oldest first: those at work, those about to begin,
+// and those that rest before they do. The name is a category's or a run's; empty: all.
+func (e *Engine) Open(ctx context.Context, name string) ([]fleet.Run, error) {
+	if e.Store == nil {
+		return nil, nil
+	}
+	s, err := e.Store.Snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(s.Open, func(r fleet.Run) bool {
+		return name != "" && string(r.Category) != name && string(r.ID) != name
+	}), nil
+}
+
+// StopAll ends the runs of a name, as [Engine.Open] reads them. It looks again until nothing
+// is open that it has not tried: a session that ends well meanwhile may be followed by
+// another.
+func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err error) {
+	tried := map[fleet.RunID]bool{}
+	for {
+		open, err := e.Open(ctx, name)
+		if err != nil {
+			return list, err
+		}
+		open = slices.DeleteFunc(open, func(r fleet.Run) bool { return tried[r.ID] })
+		if len(open) == 0 {
+			return list, nil
+		}
+		ended := make([]Stopped, len(open))
+		var all sync.WaitGroup
+		for i, r := range open {
+			tried[r.ID] = true
+			all.Go(func() {
+				ended[i].Was = r
+				ended[i].Run, ended[i].Err = e.Stop(ctx, r.ID)
+				if errors.Is(ended[i].Err, fleet.ErrNothing) {
+					ended[i].Err = nil // it ended by itself since
+				}
+			})
+		}
+		all.Wait()
+		list = append(list, ended...)
 	}
 }
 
-// folder is where a run of the category works.
-func (e *Engine) folder(c config.Category, run fleet.RunID) string {
-	if c.OwnClone {
-		return filepath.Join(e.Config.State, "clones", string(run))
+// Stop ends a run because a person asks for it, waits for that, and returns the run as it
+// is then. Its supervisor is asked to end the session, records by itself that it was
+// cancelled, and gives claim and lane back. A run that has not begun never will. A session
+// without a supervisor is killed, and its run closed. One that has ended wraps
+// [fleet.ErrNothing]. A session of another machine is asked to end, and may go on until its next
+// heartbeat: the run is open yet.
+//
+// If we die half-way, the run ends by itself, or the next reaping closes it.
+func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
+	if e.Store == nil {
+		return fleet.Run{}, fmt.Errorf("stop run %s: %w", id, fleet.ErrNotFound)
 	}
-	return e.Config.Workspace
+	r, err := e.Store.Run(ctx, id)
+	if err != nil {
+		return r, fmt.Errorf("stop run: %w", err)
+	}
+	if !r.EndedAt.IsZero() {
+		return r, fmt.Errorf("stop run %s: %w: it has ended as %s", id, fleet.ErrNothing, r.Verdict.Outcome)
+	}
+	if e.Here.Elsewhere(r.Seat) {
+		if err := e.askToStop(ctx, r); err != nil {
+			return r, fmt.Errorf("stop run %s: %w", id, err)
+		}
+		return e.Store.Run(ctx, id)
+	}
+	if err := e.stop(ctx, r); err != nil {
+		return r, fmt.Errorf("stop run %s: %w", id, err)
+	}
+	return e.Store.Run(ctx, id)
+}
+
+// askToStop keeps a run of another machine from beginning, or has its session hear that a person wants
+// it to end.
+func (e *Engine) askToStop(ctx context.Context, r fleet.Run) error {
+	if r.StartedAt.IsZero() {
+		// Its worker finds it closed, and ends.
+		if closed, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly); closed || err != nil {
+			return err
+		}
+	}
+	from := "from another host"
+	if e.Host != nil {
+		from = "from " + e.Host().Name
+	}
+	_, err := e.Store.AskToStop(ctx, r.ID, from)
+	return err
+}
+
+func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
+	if r.StartedAt.IsZero() {
+		if err := e.Stopper.Stop(ctx, r); err != nil {
+			return err
+		}
+		kept, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reasonStoppedEarly)
+		if kept || err != nil {
+			return err
+		}
+		// It began, or was closed, between the two.
+		if r, err = e.Store.Run(ctx, r.ID); err != nil || !r.EndedAt.IsZero() {
+			return err
+		}
+	}
+	if e.Sessions.Supervised(r) {
+		if err := e.Stopper.Stop(ctx, r); err != nil {
+			return err
+		}
+		if err := e.awaitSupervisor(ctx, r); err != nil {
+			return err
+		}
+		ended, err := e.Store.Run(ctx, r.ID)
+		if err != nil || !ended.EndedAt.IsZero() {
+			return err
+		}
+	}
+	live := e.Sessions.Liveness(ctx, r)
+	if live == fleet.Unknown { // its agent may have put something else in its lock's place: its manager still has its unit
+		if err := e.Stopper.Stop(ctx, r); err != nil {
+			return err
+		}
+		ended, err := e.Store.Run(ctx, r.ID)
+		if err != nil || !ended.EndedAt.IsZero() {
+			return err
+		}
+	}
+	if live != fleet.Gone {
+		if err := e.Stopper.End(ctx, r); err != nil {
+			return err
+		}
+		if e.Sessions.Liveness(ctx, r) == fleet.Lives {
+			return errors.New("its processes do not end")
+		}
+	}
+	_, err := e.close(ctx, r, reasonStoppedOrphan)
+	return err
+}
+
+// awaitSupervisor waits until the process that began a run is gone: by then it has recorded
+// the end, and given back what the run held.
+func (e *Engine) awaitSupervisor(ctx context.Context, r fleet.Run) error {
+	slow := fmt.Errorf("its supervisor, process %d, got SIGTERM and has not ended within %s", r.PID, awaitEnd)
+	ctx, cancel := context.WithTimeoutCause(ctx, awaitEnd, fleet.WithHint(slow, fmt.Sprintf("kill -KILL %d, and then the same command again", r.PID)))
+	defer cancel()
+	tick := time.NewTicker(endPoll)
+	defer tick.Stop()
+	for e.Sessions.Supervised(r) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }

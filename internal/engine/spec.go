@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"log/slog"
+	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"stint/internal/bandit"
 	"stint/internal/claim"
@@ -15,7 +17,110 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/survey"
 )
+
+// Preview is the session that a run by hand would be.
+type Preview struct {
+	Run  fleet.Run
+	Spec fleet.SessionSpec
+}
+
+// Preview decides as [Engine.Run] does for a session by hand, and does nothing. A
+// busy lane wraps [fleet.ErrBusy], a claim in the way [fleet.ErrHeld], and having
+// nothing to work on [fleet.ErrNothing].
+func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
+	run, err := e.handRun(ctx, o)
+	if err != nil {
+		return Preview{}, err
+	}
+	v, err := e.Look(ctx)
+	if err != nil {
+		return Preview{}, err
+	}
+	c := e.Config.Categories[run.Category]
+	if run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
+		return Preview{}, err
+	}
+	q := e.Queue(v)
+	q.ByHand = true
+	task, idle := q.Pick(run.Category, o.Task)
+	if task == nil && (!c.SelfDirected || o.Task != "") {
+		if reason := e.Unlisted(v.Failed, run.Category); reason != "" {
+			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)
+		}
+		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
+	}
+	if o.Agent == "" {
+		run.Agent = e.firstAgent(v, run.Category)
+	}
+	run = claimFor(run, task)
+	for _, held := range v.Held {
+		if held.Key == run.Key {
+			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
+		}
+	}
+	run.Epoch = 1 // what it would be is known only by taking the claim
+	_, given := e.matching(v.Lessons, run, task)
+	home := run.ID
+	var asks fleet.Feedback
+	if c.OwnClone {
+		if task != nil {
+			if asks, run.Branch, err = e.toAnswer(ctx, task.ID); err != nil {
+				return Preview{}, err
+			}
+			home = cmp.Or(asks.Run, home)
+		}
+		run.Branch = cmp.Or(run.Branch, e.Repo.Branch(run.ID))
+	}
+	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, said: asks.Said, dir: e.folder(c, home)})
+	return Preview{Run: run, Spec: spec}, err
+}
+
+// freeLane is the lane that a run would be given. A resting run has none yet, and one in a lane
+// that the category has no more is in nobody's way.
+func freeLane(held []fleet.Claim, c fleet.Category, lanes int) (lane int, err error) {
+	var busy fleet.RunID
+	for n := 1; n <= lanes; n++ {
+		at := slices.IndexFunc(held, func(h fleet.Claim) bool { return h.Key == fleet.LaneKey(c, n) })
+		if at < 0 {
+			return n, nil
+		}
+		busy, _ = held[at].Holder.Run()
+	}
+	return 0, fmt.Errorf("category %s: run %s: %w", c, busy, fleet.ErrBusy)
+}
+
+// firstAgent is the agent that a session of the category would have now.
+func (e *Engine) firstAgent(v survey.View, c fleet.Category) string {
+	list := e.Able(v, c)
+	if agent, _, ok := e.Seats(v).Take(list); ok {
+		return agent
+	}
+	return list[0]
+}
+
+// agents are those that may do the run in a category, the preferred one first, without those
+// that are not installed. When none is, the first is to say so.
+func (w *worker) agents(c fleet.Category) (list []fleet.Terms) {
+	names := []string{w.run.Agent}
+	if w.asked == "" {
+		for _, agent := range w.Config.Categories[c].Agents {
+			if agent != w.run.Agent {
+				names = append(names, agent)
+			}
+		}
+	}
+	for _, agent := range names {
+		if w.Installed(agent) {
+			list = append(list, w.Terms(c, agent))
+		}
+	}
+	if len(list) == 0 {
+		return []fleet.Terms{w.Terms(c, names[0])}
+	}
+	return list
+}
 
 // claimFor is the run with the task it is to claim, or the lane when it has none.
 func claimFor(r fleet.Run, task *fleet.Task) fleet.Run {
@@ -105,6 +210,14 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	}, nil
 }
 
+// folder is where a run of the category works.
+func (e *Engine) folder(c config.Category, run fleet.RunID) string {
+	if c.OwnClone {
+		return filepath.Join(e.Config.State, "clones", string(run))
+	}
+	return e.Config.Workspace
+}
+
 // argv is an agent's command with its placeholders filled in: in the arguments, wherever
 // they stand in one, and in what is filled in no more. Other words in braces are the
 // agent's own, as in JSON. Nothing is split, so no value makes two arguments.
@@ -149,6 +262,46 @@ func asksForGit(command []string) bool {
 	})
 }
 
+// environment is all that an agent gets to see of its surroundings: what the
+// config passes on, what it sets, and what stint says of the run. Later entries
+// win, and nothing may pose as stint's own.
+func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Time) []string {
+	r, files := a.run, fleet.FilesOf(e.Config.State, a.run.ID)
+	path := ""
+	if a.task != nil {
+		path = a.task.Path
+	}
+	fill := strings.NewReplacer(e.placeholders(a)...)
+	agent.Environment = maps.Clone(agent.Environment)
+	for name, value := range agent.Environment {
+		agent.Environment[name] = fill.Replace(value)
+	}
+	var env []string
+	if asksForCache(agent.Command) || agent.Box != "" && agent.Box != fleet.BoxOpen {
+		// An agent that may not write in the home folder may write its caches here.
+		env = append(env, "XDG_CACHE_HOME="+files.Cache)
+	}
+	env = append(append(env, e.Passed(agent)...),
+		"STINT_FLEET="+string(e.Config.Fleet),
+		"STINT_CONFIG="+e.Config.Path,
+		"STINT_RUN_ID="+string(r.ID),
+		"STINT_CATEGORY="+string(r.Category),
+		"STINT_TASK_ID="+string(r.Task),
+		"STINT_TASK_FILE="+path,
+		"STINT_EPOCH="+strconv.FormatInt(int64(r.Epoch), 10),
+		"STINT_HOLDER="+string(r.ID.Holder()),
+		"STINT_WORKSPACE="+a.dir,
+		"STINT_PROMPT_FILE="+files.Prompt,
+		"STINT_RUN_DIR="+files.Out,
+		"STINT_RESULT="+files.Result,
+		"STINT_SOCKET="+files.Door,
+		"STINT_LANE="+strconv.Itoa(r.Lane),
+		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
+		"STINT_DEADLINE="+plain.Stamp(deadline),
+	)
+	return append(env, e.Repo.Environment(a.dir, files)...)
+}
+
 // attempts are the earlier sessions at the task, and what became of their work. One that a limit
 // or the service stopped before it committed anything says nothing of the task.
 func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.Run, reviews map[fleet.RunID]fleet.Review, err error) {
@@ -166,15 +319,6 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 	ids := plain.Each(list, func(r fleet.Run) fleet.RunID { return r.ID })
 	reviews, err = e.Store.Reviews(ctx, ids...)
 	return list, reviews, err
-}
-
-// earlier are the runs in whose folders the last sessions at a task worked, the latest first.
-func (w *worker) earlier(ctx context.Context, task fleet.TaskID) []fleet.RunID {
-	list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task, Ended: true, Limit: 4 * mostAttempts})
-	if err != nil { // what they left stays where it is
-		w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
-	}
-	return plain.Each(list, fleet.Run.Home)
 }
 
 // beside are the other sessions that work, or are about to.
@@ -203,77 +347,6 @@ func (e *Engine) withBody(ctx context.Context, task *fleet.Task) (*fleet.Task, e
 	var err error
 	t.Body, err = e.Sources.Body(ctx, t)
 	return &t, err
-}
-
-// Preview is the session that a run by hand would be.
-type Preview struct {
-	Run  fleet.Run
-	Spec fleet.SessionSpec
-}
-
-// Preview decides as [Engine.Run] does for a session by hand, and does nothing. A
-// busy lane wraps [fleet.ErrBusy], a claim in the way [fleet.ErrHeld], and having
-// nothing to work on [fleet.ErrNothing].
-func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
-	run, err := e.handRun(ctx, o)
-	if err != nil {
-		return Preview{}, err
-	}
-	v, err := e.Look(ctx)
-	if err != nil {
-		return Preview{}, err
-	}
-	c := e.Config.Categories[run.Category]
-	if run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
-		return Preview{}, err
-	}
-	q := e.Queue(v)
-	q.ByHand = true
-	task, idle := q.Pick(run.Category, o.Task)
-	if task == nil && (!c.SelfDirected || o.Task != "") {
-		if reason := e.Unlisted(v.Failed, run.Category); reason != "" {
-			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)
-		}
-		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
-	}
-	if o.Agent == "" {
-		run.Agent = e.firstAgent(v, run.Category)
-	}
-	run = claimFor(run, task)
-	for _, held := range v.Held {
-		if held.Key == run.Key {
-			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
-		}
-	}
-	run.Epoch = 1 // what it would be is known only by taking the claim
-	_, given := e.matching(v.Lessons, run, task)
-	home := run.ID
-	var asks fleet.Feedback
-	if c.OwnClone {
-		if task != nil {
-			if asks, run.Branch, err = e.toAnswer(ctx, task.ID); err != nil {
-				return Preview{}, err
-			}
-			home = cmp.Or(asks.Run, home)
-		}
-		run.Branch = cmp.Or(run.Branch, e.Repo.Branch(run.ID))
-	}
-	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, said: asks.Said, dir: e.folder(c, home)})
-	return Preview{Run: run, Spec: spec}, err
-}
-
-// freeLane is the lane that a run would be given. A resting run has none yet, and one in a lane
-// that the category has no more is in nobody's way.
-func freeLane(held []fleet.Claim, c fleet.Category, lanes int) (lane int, err error) {
-	var busy fleet.RunID
-	for n := 1; n <= lanes; n++ {
-		at := slices.IndexFunc(held, func(h fleet.Claim) bool { return h.Key == fleet.LaneKey(c, n) })
-		if at < 0 {
-			return n, nil
-		}
-		busy, _ = held[at].Holder.Run()
-	}
-	return 0, fmt.Errorf("category %s: run %s: %w", c, busy, fleet.ErrBusy)
 }
 
 // maxLessons bounds what lessons add to a prompt, in bytes: beyond some pages the task

@@ -6,18 +6,155 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/grade"
+	"stint/internal/plain"
+	"stint/internal/plan"
+	"stint/internal/review"
 	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/survey"
 )
+
+// RunOptions say which session to run: one that a fire planned, by its id, or one
+// that a person asks for.
+type RunOptions struct {
+	Run      fleet.RunID
+	Category fleet.Category
+	Task     fleet.TaskID // work on this one; empty: the best
+	Agent    string       // empty: the category's first that can work
+	Binary   string       // of stint, absolute: what a session that follows runs
+}
+
+// CheckRun refuses options that name what does not exist. It needs no store.
+func (e *Engine) CheckRun(ctx context.Context, o RunOptions) error {
+	if o.Run != "" {
+		return nil // only the store knows
+	}
+	_, err := e.handRun(ctx, o)
+	return err
+}
+
+// Run runs one session from the lane to its end and returns its row as it was
+// recorded. However the session ended, the error is a [fleet.OutcomeError] unless
+// all went well; another error means that the end could not be recorded.
+func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	run, err := e.runOf(ctx, o)
+	if err != nil {
+		return run, err
+	}
+	w := worker{Engine: e, run: run, own: run.Category, only: o.Task, asked: o.Agent}
+	if o.Run != "" {
+		w.first = run.Task
+	}
+	w.trials = func() []proof { return nil } // before it has a lane
+	boxes := w.startBoxes(ctx, w.own)
+	defer boxes() // nothing of it outlives the run
+	if o.Run == "" {
+		if err := e.Store.AddRun(ctx, run); err != nil {
+			return run, err
+		}
+	}
+	// The lock comes before all else: who reads the store then sees whether a run lives or has crashed. Until its
+	// session begins, the run is planned. If we die before that, it is closed as one that never began.
+	alive, err := e.Lanes.Live(run.ID)
+	if err != nil {
+		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
+	}
+	defer alive.Close()
+	w.alive, w.boxes = alive, boxes
+	run.StartedAt = e.Now()
+	e.warnLimits(ctx, run)
+	w.run = run
+	err = w.work(ctx)
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	if err == nil { // its end is on record
+		if err := w.respawn(ctx, o); err != nil {
+			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
+		}
+	}
+	stored, readErr := e.Store.Run(ctx, run.ID)
+	if errors.Is(readErr, fleet.ErrNotFound) { // by a store that went back
+		readErr = fmt.Errorf("run %s is not on record any more: %w", run.ID, fleet.ErrLost)
+	}
+	if readErr != nil {
+		return w.run, errors.Join(err, readErr)
+	}
+	return stored, err
+}
+
+// runOf is the row of a planned run, or a new one for a person's.
+func (e *Engine) runOf(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	if o.Run != "" {
+		run, err := e.Store.Run(ctx, o.Run)
+		if err != nil {
+			return fleet.Run{}, err
+		}
+		if !planned(run) {
+			return run, fmt.Errorf("run %s has begun or ended already: %w", run.ID, fleet.ErrUsage)
+		}
+		if _, ok := e.Config.Categories[run.Category]; !ok {
+			return fleet.Run{}, e.UnknownCategory(run.Category)
+		}
+		return run, nil
+	}
+	return e.handRun(ctx, o)
+}
+
+// handRun is the row of a session that a person asks for. It writes nothing.
+func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
+	c, ok := e.Config.Categories[o.Category]
+	if !ok {
+		return fleet.Run{}, e.UnknownCategory(o.Category)
+	}
+	if why := e.Config.Misplaced(o.Category); why != "" {
+		return fleet.Run{}, fleet.WithHint(fmt.Errorf("category %s: %s: %w", o.Category, selector.NotHere(why), fleet.ErrUsage),
+			fmt.Sprintf("run it there, or change hosts in [category.%s], or [host.%s], of %s", o.Category, e.Config.Host.Name, e.Config.Path))
+	}
+	run := e.newRun(o.Category, fleet.FromHand, e.Now())
+	if o.Agent != "" {
+		if _, ok := e.Config.Agents[o.Agent]; !ok {
+			return fleet.Run{}, fleet.WithHint(fmt.Errorf("agent %q is not in %s: %w", o.Agent, e.Config.Path, fleet.ErrUsage),
+				fmt.Sprintf("category %s has %s", o.Category, fleet.Listed(c.Agents)))
+		}
+		if !e.Config.HasAgent(o.Agent) {
+			return fleet.Run{}, fleet.WithHint(fmt.Errorf("host %s has no agent %q: %w", e.Config.Host.Name, o.Agent, fleet.ErrUsage),
+				fmt.Sprintf("run it on another host, or name the agent under agents in [host.%s] of %s", e.Config.Host.Name, e.Config.Path))
+		}
+		run.Agent = o.Agent
+	}
+	if o.Task == "" {
+		return run, nil
+	}
+	tasks, problems, err := e.ListTasks(ctx)
+	if err != nil {
+		return fleet.Run{}, err
+	}
+	for _, t := range tasks {
+		if t.ID != o.Task {
+			continue
+		}
+		if t.Category != o.Category {
+			return fleet.Run{}, fmt.Errorf("task %q is of category %s, not %s: %w", t.ID, t.Category, o.Category, fleet.ErrUsage)
+		}
+		run.Task = o.Task
+		return run, nil
+	}
+	if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
+		return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
+	}
+	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
+}
 
 // worker is one session under way.
 type worker struct {
@@ -47,6 +184,23 @@ type worker struct {
 	over        bool                                                        // its end is on record, or written down
 }
 
+// warnLimits logs limits that were asked for and are not in force: the manager accepts them
+// in silence where the kernel or the machine has no controller for them.
+func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
+	properties := e.Config.Categories[r.Category].Unit
+	if r.Unit == "" && len(properties) > 0 {
+		names := slices.Sorted(maps.Keys(properties))
+		e.Log.WarnContext(ctx, "unit properties do not apply: this session is not in a unit of its own", slog.String("run_id", string(r.ID)),
+			slog.String("reason", fmt.Sprintf("nothing enforces [category.%s.unit] %s", r.Category, strings.Join(names, ", "))))
+	}
+	if e.Unenforced == nil || r.Unit == "" {
+		return
+	}
+	for _, reason := range e.Unenforced(properties) {
+		e.Log.WarnContext(ctx, "limit not in force", slog.String("run_id", string(r.ID)), slog.String("unit", r.Unit), slog.String("reason", reason))
+	}
+}
+
 // work tries the categories that the run may work, the one it was started for
 // first, until one gives it a lane and a claim; then it runs the session. Only
 // denied claims lead on to the next category.
@@ -68,9 +222,54 @@ func (w *worker) work(ctx context.Context) error {
 	return w.pivot(ctx, denial)
 }
 
-// maxPivots is how many other categories a worker tries when others were quicker at the tasks of its own: more would
-// burn the session on asking.
-const maxPivots = 2
+// refused is how a run ends at once that was to follow another and may not begin after all:
+// much can have happened while it waited. A person's decision cancels it.
+func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
+	if w.run.Source != fleet.FromRespawn {
+		return v, nil
+	}
+	if most := w.Config.Categories[w.run.Category].MaxChain; w.run.ChainDepth > most {
+		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: plan.ChainEnds(most)}, nil
+	}
+	now, err := w.Look(ctx)
+	if err != nil {
+		return v, err
+	}
+	now.Without(w.run)
+	now.Full = w.Full(ctx)
+	reason, standing := w.admit(now, true)
+	switch {
+	case reason == "":
+	case standing:
+		v = fleet.Verdict{Outcome: fleet.Cancelled, Reason: reason}
+	default:
+		v = fleet.Verdict{Outcome: fleet.Busy, Reason: reason}
+	}
+	return v, nil
+}
+
+// admit says why one more session of the run's category may not begin, or "", and whether a
+// person has decided so. Whether an agent can work is asked by the claim of one that begins.
+func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool) {
+	c := w.run.Category
+	v.Pool = w.Config.Categories[c].Pool
+	s := w.Situation(v)
+	s.Begins = begins
+	for i := range s.Facts {
+		if s.Facts[i].Rests = (time.Time{}); begins {
+			s.Facts[i].Gate = selector.Obstacle{}
+		}
+	}
+	o := w.rule(v, s).Blocker(c, 0)
+	return o.Reason, o.Kind == fleet.HinderedByPause || o.Kind.Elsewhere()
+}
+
+// rule says which category may have one more session, as it says to fires.
+func (w *worker) rule(v survey.View, s selector.Situation) plan.Input {
+	in := plan.Input{Input: w.Input(v, s, nil)}
+	in.Workers = 1
+	return in
+}
 
 // pivot goes on to other categories after a denial, until one gives the run a session.
 // The walk is to categories with a free lane: a busy one is no pivot.
@@ -99,6 +298,10 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
 	}
 	return w.end(ctx, denial)
 }
+
+// maxPivots is how many other categories a worker tries when others were quicker at the tasks of its own: more would
+// burn the session on asking.
+const maxPivots = 2
 
 // others are the categories that the run may work after a denial: the best of its fire
 // that can be started now and whose sessions this unit can run. Its limits, its time and
@@ -164,6 +367,84 @@ func (w *worker) try(ctx context.Context, name fleet.Category) (v fleet.Verdict,
 	return fleet.Verdict{Outcome: fleet.Busy, Reason: reason}, false, err
 }
 
+// lane takes the lock of a lane on this machine, and has the session begin there. It ends with the supervisor that
+// has it; its agent, or what that started, may live on, and its run keeps the claim. Without a session it says why,
+// and whether another lane may have one; then the run has nothing, on record or else.
+//
+// If we die before the write, the kernel frees the lock. If we die after it, the run is found dead and closed, by the
+// next reaping or the next who takes the lock.
+func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work) (v fleet.Verdict, busy, ended bool, err error) {
+	name := work.category
+	lane, err := w.Lanes.Take(name, n, w.run.ID)
+	if errors.Is(err, fleet.ErrBusy) {
+		return v, true, false, nil
+	} else if err != nil {
+		return v, false, false, err
+	}
+	// The end of a session is on record, or written down, before its lock is free: recorded holds overlap only where real
+	// ones do.
+	defer func() { err = errors.Join(err, lane.Release()) }()
+	var begun store.Begun
+	for range 2 {
+		if err = w.look(ctx, c, work); err != nil {
+			return v, false, false, err
+		}
+		if work.none.Outcome != "" {
+			i := slices.IndexFunc(work.held, func(c fleet.Claim) bool { return c.Key == fleet.LaneKey(name, n) })
+			if i < 0 {
+				return work.none, false, false, nil
+			}
+			if busy, err := w.inhabited(ctx, work.held[i]); busy != "" || err != nil {
+				return fleet.Verdict{Reason: busy}, busy != "", false, err
+			}
+			work.again()
+			continue
+		}
+		w.takenAt = w.Elapsed()
+		begun, err = w.Store.Begin(ctx, store.Begin{
+			Run: w.run.ID, PID: os.Getpid(), Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
+			Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
+		})
+		if err != nil || begun.Lane.Key == "" {
+			break
+		}
+		if busy, err := w.inhabited(ctx, begun.Lane); busy != "" || err != nil {
+			return fleet.Verdict{Reason: busy}, busy != "", false, err
+		}
+		work.again() // that run may have left its task in another state
+	}
+	refused, is := errors.AsType[fleet.RefusedError](err)
+	switch {
+	case is:
+		begun.Refused = refused
+	case err != nil: // it may be on record all the same
+		return v, false, false, err
+	case begun.Lane.Key != "":
+		return fleet.Verdict{}, true, false, nil
+	}
+	for _, d := range begun.Denied {
+		v = fleet.Verdict{Outcome: fleet.RunDenied, Reason: d.Reason}
+		w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", d.Reason))...)
+	}
+	w.shun = append(w.shun, work.denied(begun)...)
+	switch {
+	case begun.Refused.Reason != "":
+		if begun.Refused.Scope != "" {
+			w.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: begun.Refused.Scope, Category: name, Run: w.run.ID, Reason: begun.Refused.Reason, At: w.Now()})
+		}
+		return fleet.Verdict{Outcome: begun.Refused.Outcome, Reason: begun.Refused.Reason}, false, false, nil
+	case begun.Claim.Key == "":
+		return v, false, false, nil
+	}
+	o := work.offers[begun.Offer]
+	w.run.Category, w.run.Lane = name, n
+	w.run = claimFor(w.run, o.task)
+	w.run.Agent, w.run.Epoch, w.run.Branch = begun.Agent, begun.Claim.Epoch, o.Branch
+	w.task, w.taken, w.asks = o.task, begun.Claim, o.asks
+	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(w.run.Epoch)))...)
+	return v, false, true, w.sessionIn(ctx, c, o)
+}
+
 // work is what a worker found for a session of a category.
 type work struct {
 	category fleet.Category
@@ -173,14 +454,6 @@ type work struct {
 	offers   []offer
 	agents   []fleet.Terms
 	known    []store.Known
-}
-
-// offer is work for the session, and what it is to be told.
-type offer struct {
-	store.Offer
-	task    *fleet.Task    // nil: none
-	asks    fleet.Feedback // that it is to answer, on the branch of the run that this is about; of no run: nothing
-	lessons []fleet.Lesson
 }
 
 // again has the next look find out what there is.
@@ -258,6 +531,41 @@ func (w *worker) look(ctx context.Context, c config.Category, k *work) (err erro
 	return err
 }
 
+// noteOverlaps logs which tasks of the category come late, or wait, for other work.
+func (w *worker) noteOverlaps(ctx context.Context, v survey.View, c fleet.Category) {
+	for _, t := range v.Tasks {
+		o := v.Overlaps[t.ID]
+		if t.Category != c || o.Why == "" {
+			continue
+		}
+		attributes := []any{slog.String("task_id", string(t.ID)), slog.String("reason", o.Why)}
+		if o.Waits {
+			w.Log.InfoContext(ctx, "task waits for other work", attributes...)
+		} else {
+			w.Log.InfoContext(ctx, "task comes after its equals", attributes...)
+		}
+	}
+}
+
+// queue is what decides which task the session tries first. One that a fire started is in
+// the round of that fire, not in the one to come.
+func (w *worker) queue(v survey.View) selector.Queue {
+	q := w.Engine.Queue(v)
+	q.First = w.first
+	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
+		q.Round = func(c fleet.Category) fleet.Round { return v.Snapshot.Arms[c].Round }
+	}
+	return q
+}
+
+// offer is work for the session, and what it is to be told.
+type offer struct {
+	store.Offer
+	task    *fleet.Task    // nil: none
+	asks    fleet.Feedback // that it is to answer, on the branch of the run that this is about; of no run: nothing
+	lessons []fleet.Lesson
+}
+
 // offer is what the session needs that works on a task, or on none.
 func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task, seen survey.View) (o offer, err error) {
 	o.task = task
@@ -285,31 +593,6 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 	return o, nil
 }
 
-// sessionIn runs the session of a run that has its claim, and records its end.
-func (w *worker) sessionIn(ctx context.Context, c config.Category, o offer) error {
-	lease, kept := w.keeper(c).Keep(ctx)
-	defer kept.Stop()
-	w.kept = kept
-	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
-	return w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
-}
-
-// noteOverlaps logs which tasks of the category come late, or wait, for other work.
-func (w *worker) noteOverlaps(ctx context.Context, v survey.View, c fleet.Category) {
-	for _, t := range v.Tasks {
-		o := v.Overlaps[t.ID]
-		if t.Category != c || o.Why == "" {
-			continue
-		}
-		attributes := []any{slog.String("task_id", string(t.ID)), slog.String("reason", o.Why)}
-		if o.Waits {
-			w.Log.InfoContext(ctx, "task waits for other work", attributes...)
-		} else {
-			w.Log.InfoContext(ctx, "task comes after its equals", attributes...)
-		}
-	}
-}
-
 // memoryOf is what is remembered of a task, as it was when it was picked.
 func memoryOf(task *fleet.Task, v survey.View) fleet.TaskMemory {
 	for _, m := range v.Snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
@@ -320,15 +603,71 @@ func memoryOf(task *fleet.Task, v survey.View) fleet.TaskMemory {
 	return fleet.TaskMemory{}
 }
 
-// queue is what decides which task the session tries first. One that a fire started is in
-// the round of that fire, not in the one to come.
-func (w *worker) queue(v survey.View) selector.Queue {
-	q := w.Engine.Queue(v)
-	q.First = w.first
-	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
-		q.Round = func(c fleet.Category) fleet.Round { return v.Snapshot.Arms[c].Round }
+// toAnswer is what a session at the task is to answer, on the branch of the run that it is about; a
+// zero value: nothing.
+func (e *Engine) toAnswer(ctx context.Context, task fleet.TaskID) (latest fleet.Feedback, branch string, err error) {
+	all, err := e.Store.Feedback(ctx)
+	for _, run := range slices.Sorted(maps.Keys(all)) {
+		if f := all[run]; f.Task == task && f.Waits() && !f.At.Before(latest.At) {
+			latest = f
+		}
 	}
-	return q
+	if err != nil || latest.Run == "" {
+		return fleet.Feedback{}, "", err
+	}
+	reviews, err := e.Store.Reviews(ctx, latest.Run)
+	over := []fleet.ReviewDecision{fleet.DecisionRejected, fleet.DecisionSuperseded, fleet.DecisionLanded}
+	if err != nil || slices.Contains(over, reviews[latest.Run].Decision) {
+		return fleet.Feedback{}, "", err
+	}
+	branches, err := e.Repo.Branches(ctx)
+	if branch = branches[latest.Run]; err != nil || branch == "" { // it was merged, or deleted
+		return fleet.Feedback{}, "", err
+	}
+	return latest, branch, nil
+}
+
+// inhabited names the run that has a lane whose lock we have, if its session lives on. A run whose session is gone
+// is closed: its hold is ended before ours begins.
+func (w *worker) inhabited(ctx context.Context, c fleet.Claim) (busy string, err error) {
+	id, _ := c.Holder.Run() // nobody else can name the key of a lane
+	r, err := w.Store.Run(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if w.Liveness(ctx, r) != fleet.Gone {
+		return fmt.Sprintf("run %s has lost its supervisor and still works in lane %s.%d", id, r.Category, r.Lane), nil
+	}
+	_, err = w.close(ctx, r, reasonFoundDead)
+	return "", err
+}
+
+// occupants says which runs have the lanes of a category.
+func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) (string, error) {
+	busy := fmt.Sprintf("every lane of %s is taken", name)
+	var who []string
+	for n := 1; n <= lanes; n++ {
+		c, _, err := w.Store.Check(ctx, fleet.LaneKey(name, n))
+		if err != nil {
+			return "", err
+		}
+		if id, session := c.Holder.Run(); session && c.ReleasedAt.IsZero() {
+			who = append(who, fmt.Sprintf("%s.%d by run %s", name, n, id))
+		}
+	}
+	if len(who) > 0 {
+		busy += ": " + strings.Join(who, ", ")
+	}
+	return busy, nil
+}
+
+// sessionIn runs the session of a run that has its claim, and records its end.
+func (w *worker) sessionIn(ctx context.Context, c config.Category, o offer) error {
+	lease, kept := w.keeper(c).Keep(ctx)
+	defer kept.Stop()
+	w.kept = kept
+	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
+	return w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
 }
 
 // keeper keeps the run's claim, and with it that of its lane.
@@ -344,6 +683,45 @@ func (w *worker) keeper(c config.Category) claim.Keeper {
 // hold is the run's claim.
 func (w *worker) hold() store.Hold {
 	return store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch}
+}
+
+// withTail sends the last of a session's log along with each renewal.
+type withTail struct {
+	claim.Renewer
+	tail func() string
+	sent *string // of the tail, last
+}
+
+// Renew implements [claim.Renewer].
+func (r withTail) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
+	tail := r.tail()
+	if tail != *r.sent {
+		h.Tail = tail
+	}
+	kept, err := r.Renewer.Renew(ctx, h, ttl)
+	if err == nil {
+		*r.sent = tail
+	}
+	return kept, err
+}
+
+// leased is a context for recording the end. It lasts as long as the lease, and no longer than one
+// where renewals go through all the time. A worker that was asked to stop has closingTime, for its
+// manager will not wait.
+func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(kept, func() {
+		cause := context.Cause(kept)
+		if !errors.Is(cause, fleet.ErrLost) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(closingTime):
+			}
+		}
+		cancel(cause)
+	})
+	return ctx, func() { stop(); cancel(nil); end() }
 }
 
 // session runs the agent while its claim is kept, and judges what came of it.
@@ -403,18 +781,13 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	return v
 }
 
-// openDoor lets the agent ask the fleet until it is shut. A session without it can do its work,
-// and its questions fail.
-func (w *worker) openDoor(ctx context.Context) (shut func()) {
-	if w.Door == nil {
-		return func() {}
+// earlier are the runs in whose folders the last sessions at a task worked, the latest first.
+func (w *worker) earlier(ctx context.Context, task fleet.TaskID) []fleet.RunID {
+	list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task, Ended: true, Limit: 4 * mostAttempts})
+	if err != nil { // what they left stays where it is
+		w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
 	}
-	shut, err := w.Door.Open(w.run)
-	if err != nil {
-		w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
-		return func() {}
-	}
-	return shut
+	return plain.Each(list, fleet.Run.Home)
 }
 
 // noteBranch records the branch of the run's own, where that has not the name that it was to have.
@@ -429,6 +802,563 @@ func (w *worker) noteBranch(ctx context.Context, branch string) {
 	if err := w.Store.OnBranch(ctx, w.run.ID, branch); err != nil {
 		w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
 	}
+}
+
+// A session leaves its task a state in the store, in one write with the end of the run. The state in a task's file is its
+// author's: that of the person, or of the agent on its branch. The store's word counts until the state in the file is another
+// than it was then.
+//
+// A tracker is told. The store remembers first what it is owed: if we die before the call, or before the note that it was
+// made, the next fire or reaping makes it, perhaps for the second time.
+
+// startTask reports to the task's tracker that a session begins. The write that began it has on record that the
+// tracker is owed the end: if we die from here on, the next reaping releases the item.
+func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
+	if task == nil || len(w.calls(task.Source)[fleet.CallStart]) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellingTime)
+	defer cancel()
+	if err := w.Sources.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
+		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
+	}
+}
+
+// openDoor lets the agent ask the fleet until it is shut. A session without it can do its work,
+// and its questions fail.
+func (w *worker) openDoor(ctx context.Context) (shut func()) {
+	if w.Door == nil {
+		return func() {}
+	}
+	shut, err := w.Door.Open(w.run)
+	if err != nil {
+		w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
+		return func() {}
+	}
+	return shut
+}
+
+// judge gathers the evidence of a session whose agent is gone and gives the verdict; its use
+// and commits, and the time at which its agent can work again, go into the run. Evidence that
+// cannot be found out is left out, loudly: an agent that was not looked at did not fail.
+//
+// If we die in here, the run is open with nothing of it recorded but what its folder and
+// git hold, and check or grader go on to their own end: the next reaping waits for these,
+// as they are in the run's unit, and closes the run as abandoned.
+func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, exit fleet.SessionExit) fleet.Verdict {
+	work, err := w.lookAtWork(ctx, spec)
+	agent := w.Config.Agents[w.run.Agent]
+	e := grade.Evidence{Exit: exit, Commits: work.Commits, Trusted: agent.Trust, Left: work.Left}
+	if work.Known {
+		e.Changes = &grade.Changes{
+			Commits: work.Standing, Branch: work.Branch, Files: work.Files, Tests: work.Tests,
+			Insertions: work.Insertions, Deletions: work.Deletions, Cut: work.Cut, Derived: work.Derived,
+		}
+	}
+	if now := w.Repo.On(ctx); w.on != "" && now != w.on { // new clones begin there, and it may be the target of review
+		e.Moved = cmp.Or(now, "no branch")
+		w.Log.WarnContext(ctx, "workspace on another branch", w.attrs(slog.String("reason", fmt.Sprintf("it was on %s, and is on %s", w.on, e.Moved)))...)
+	}
+	if w.landed = w.landedIn(ctx, work); w.landed != "" {
+		e.Landed = w.landed
+		w.Log.WarnContext(ctx, "nobody reviewed the work", w.attrs(slog.String("reason", w.landed+" has it already at the session's end"))...)
+	}
+	var readErr error
+	if e.Transcript, readErr = w.Transcript(w.run.Agent, spec.Files.Log); readErr != nil {
+		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
+	}
+	if len(c.Check) > 0 && grade.WantsCheck(e) {
+		e.Check = w.check(ctx, c, spec)
+	}
+	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
+		e.Opinion = w.opinion(ctx, c, task, spec, e)
+	}
+	j := grade.Assess(e)
+	for _, warning := range j.Warnings {
+		w.Log.WarnContext(ctx, "evidence not used", w.attrs(slog.String("reason", warning))...)
+	}
+	w.run.Usage, w.run.QuotaUntil = w.used(ctx, w.run, j.Usage), w.backAt(j)
+	if err != nil && j.Verdict.Outcome == fleet.Noop {
+		return failed(fmt.Errorf("the session's work cannot be read: %w", err))
+	}
+	return j.Verdict
+}
+
+// lookAtWork finds out what a session did to the repository, and keeps on record which commits
+// it made, however it ends.
+func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work fleet.Work, err error) {
+	ctx, cancel := closing(ctx) // also for a session that was stopped
+	defer cancel()
+	work, err = w.Repo.Work(ctx, spec.Dir, spec.Files)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no evidence from git", w.attrs(slog.Any("err", err))...)
+	}
+	w.run.Commits = work.Revisions
+	return work, err
+}
+
+// landedIn is the target of review or what it follows, if that has the work of the session's branch already: the session pushed it
+// there, or somebody did meanwhile.
+func (w *worker) landedIn(ctx context.Context, work fleet.Work) string {
+	if w.run.Branch == "" || len(w.run.Commits) == 0 || w.Work == nil || work.Unmoved {
+		return ""
+	}
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	found, err := w.Work.Fates(ctx, []review.Watched{{Run: w.run.ID, Branch: w.run.Branch, Commits: w.run.Commits}})
+	if err != nil {
+		w.Log.WarnContext(ctx, "target not looked at", w.attrs(slog.Any("err", err))...)
+	}
+	if !slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind.Landed() }) {
+		return ""
+	}
+	return cmp.Or(w.Config.Review.Target, w.Repo.On(ctx), "the target")
+}
+
+// check runs the category's check in the folder that the session left.
+func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
+	q, err := w.question(spec, c.Check, c.Timeout, false)
+	if err != nil {
+		return &grade.Check{Fault: err.Error()}
+	}
+	failure, err := w.Graders.Check(ctx, q)
+	if err != nil {
+		return &grade.Check{Fault: err.Error()}
+	}
+	return &grade.Check{Failure: failure}
+}
+
+// opinion asks the category's grader.
+func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Task, spec fleet.SessionSpec, e grade.Evidence) *grade.Opinion {
+	task, err := w.withBody(ctx, task)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	diff, cut, err := w.Repo.Diff(ctx, w.run.Commits, grade.MaxDiff)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no diff for the grader", w.attrs(slog.Any("err", err))...)
+	}
+	evidence, err := grade.Case{
+		Run: w.run.ID, Category: w.run.Category, Task: task, Workspace: spec.Dir, Files: spec.Files,
+		Revisions: w.run.Commits, Diff: diff, DiffCut: cut,
+	}.Encode(e)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	q, err := w.question(spec, c.Grader, c.Timeout, true)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	q.Evidence, q.Limit = evidence, grade.MaxOpinion
+	answer, err := w.Graders.Ask(ctx, q)
+	if err != nil {
+		return &grade.Opinion{Fault: err.Error()}
+	}
+	return &grade.Opinion{Output: answer}
+}
+
+// longestRest bounds what an agent says of when it can work again: the longest allowance
+// is a month's. A later time is a misreading, and would put it out of work for ever.
+const (
+	longestRest = 35 * 24 * time.Hour
+	// shortestRest is how long one rests at least: it waits out a shorter limit by itself, and in
+	// vain if the session ended with it.
+	shortestRest = 30 * time.Second
+	// unsaidRest is how long an agent rests that got its work done, met a limit at the
+	// end of it, and did not say for how long.
+	unsaidRest = 15 * time.Minute
+	// resetSlack is added to a time of day, which agents cut to the minute.
+	resetSlack = time.Minute
+)
+
+// backAt is when an agent that met a limit can work again; zero when it did not say.
+func (w *worker) backAt(j grade.Judgement) time.Time {
+	limit := j.Limit
+	if limit == nil {
+		return time.Time{}
+	}
+	now := w.Now()
+	switch {
+	case !limit.ResetAt.IsZero():
+		at := limit.ResetAt.Add(resetSlack)
+		return now.Add(min(longestRest, max(shortestRest, at.Sub(now))))
+	case limit.RetryAfter > 0:
+		return now.Add(min(longestRest, max(shortestRest, limit.RetryAfter)))
+	case j.Verdict.Outcome != fleet.Quota:
+		return now.Add(unsaidRest)
+	}
+	return time.Time{} // the store doubles the time for each that does not say
+}
+
+// end records how the run ended and what it leaves of its task, which gives back whatever the run
+// holds, and reports to the task's source.
+//
+// If we die before the end is written down, the run is open and nothing is graded: the next
+// reaping closes it. If we die after that, before the record, the next reaping records what is
+// written down. If we die after it, all is done but the report to the source, which the next
+// reaping makes. Nothing is graded twice.
+func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
+	ctx, cancel := closing(ctx)
+	defer cancel()
+	w.over = true
+	w.trials() // they use the run's folder, that is trimmed
+	v.Reason = w.masked(v.Reason)
+	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
+	w.run.Left = w.leaves(ctx)
+	if err := w.record(ctx); err != nil {
+		return err
+	}
+	if w.run.Key != "" {
+		w.kept.Stop()
+		w.answered(ctx)
+		w.settleTask(ctx)
+		ctx, cancel = closing(ctx) // that may have taken its time
+		defer cancel()
+	}
+	if !w.Config.Categories[w.run.Category].OwnClone && len(w.run.Commits) > 0 {
+		w.pushTarget(ctx)
+	}
+	ctx, cancel = closing(ctx) // that may have taken its time
+	defer cancel()
+	w.notifyEnd(ctx)
+	v = w.run.Verdict
+	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
+	if v.Outcome.Succeeded() {
+		return nil
+	}
+	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
+}
+
+// leaves is what the run leaves of its task. It writes nothing.
+func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
+	v, task := w.run.Verdict, w.task
+	if task == nil || w.run.Key == "" || v.Outcome == fleet.Lost {
+		return left
+	}
+	here := *task
+	if here.State = task.InSource(); task.Source == "" {
+		here = w.fileNow(ctx, here)
+	}
+	now := here.State
+	if own := w.ownState(ctx, *task); own != w.began { // what the session wrote into its copy counts
+		now = own
+	}
+	left.Source, left.Item = task.Source, task.Item
+	left.State = stateAfter(v, task.State, task.InSource(), now)
+	left.Changed = left.State != task.State
+	left.Worked = w.worked && worked(v)
+	left.Last = (v.Empty() || v.Ours) && w.last(ctx)
+	if task.Source != "" {
+		left.Owed = w.owedTo(*task, left.State)
+		return left
+	}
+	if left.Seen = here.Seen; left.State.Settled() && here.State == left.State {
+		left.Seen = task.Seen // a clone of another host still shows that
+	}
+	return left
+}
+
+// ownState is the state in the copy of the task's file that is in the run's own clone;
+// empty: it has none, or none that can be read.
+func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
+	if t.Source != "" {
+		return ""
+	}
+	own, err := w.Repo.Own(ctx, w.run.Home(), t.Path)
+	if err != nil || own == "" {
+		return ""
+	}
+	s, err := w.Sources.StateAt(own)
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// fileNow looks at the task's file once the session is over. One that is not there may be away,
+// with another branch checked out, and come back as it was.
+func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
+	again, err := w.Sources.Again(ctx, t)
+	switch {
+	case err == nil:
+		return again
+	case errors.Is(err, fleet.ErrNotFound):
+		return t
+	}
+	w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
+	t.Seen = ""
+	return t
+}
+
+// stateAfter is the state that a session leaves its task in: the one that the agent names,
+// the one that was written to the task meanwhile, or ready_for_review after work of which nothing
+// was said: what was done once is not done again.
+func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState) fleet.TaskState {
+	switch {
+	case v.TaskState != "":
+		return v.TaskState
+	case now != "" && now != listed:
+		return now
+	case v.Outcome == fleet.Productive:
+		return fleet.StateReview
+	}
+	return before
+}
+
+// worked reports whether a session that ended so was at work on its task.
+func worked(v fleet.Verdict) bool {
+	switch v.Outcome {
+	case fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Cancelled:
+		return !v.Ours
+	case fleet.Quota, fleet.Unavailable, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
+	}
+	return false
+}
+
+// last reports whether no other task of the category is left that a session could work on,
+// now that this one has brought nothing. Where that cannot be known, some may be.
+func (w *worker) last(ctx context.Context) bool {
+	c := w.run.Category
+	if w.Config.Categories[c].SelfDirected { // it needs no task
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, closingTime/4) // a slow tracker must not keep the end from its record
+	defer cancel()
+	v, err := w.Look(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "other tasks not looked at", w.attrs(slog.Any("err", err))...)
+		return false
+	}
+	ready, _ := w.queue(v).Workable()
+	return w.Unlisted(v.Failed, c) == "" && !slices.ContainsFunc(ready, func(t *fleet.Task) bool {
+		return t.Category == c && t.ID != w.task.ID
+	})
+}
+
+// record stores the end, once the run's folder is left. A run whose claim was lost meanwhile ends as lost,
+// and its agent's work is not graded: the task is another's by now.
+//
+// While the store is away, the lane is kept as long as the lease lasts. If the store is away for
+// longer, or if we die, a later fire records what is written down: the run ended within its lease.
+func (w *worker) record(ctx context.Context) error {
+	if w.run.Key != "" {
+		w.run.EndedAt = w.kept.Now()
+	}
+	if w.landed != "" { // it is work that was made in the target: that it is there says nothing of it
+		w.run.Branch = ""
+	}
+	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
+		w.leavePlace(ctx)
+		return w.Store.Complete(ctx, w.run)
+	}
+	lease, cancel := w.leased(ctx)
+	defer cancel()
+	down := w.writeDown(ctx)
+	w.leavePlace(ctx)
+	err := w.insist(lease, func() error {
+		down = down || w.writeDown(ctx) // a full disk has room for it sooner than for the store
+		return w.Store.Complete(lease, w.run)
+	})
+	if !errors.Is(err, fleet.ErrLost) {
+		return err
+	}
+	ctx, cancel = closing(ctx) // that may have taken its time
+	defer cancel()
+	if err := w.Store.Complete(ctx, w.run); !errors.Is(err, fleet.ErrLost) { // the lease was over, and the claim is nobody else's
+		return err
+	}
+	w.run = lost(w.run)
+	return w.Store.Complete(ctx, w.run)
+}
+
+// writeDown writes down how the run ended, and reports whether that worked.
+func (w *worker) writeDown(ctx context.Context) bool {
+	err := w.Folders.PutEnd(w.run)
+	if err != nil {
+		w.Log.WarnContext(ctx, "end not written down", w.attrs(slog.Any("err", err))...)
+	}
+	return err == nil
+}
+
+// leavePlace gives up the folder the run worked in, and finds out whether it left anything there to review.
+//
+// If we die in here, the next fire tidies up, and gives back the place in review.
+func (w *worker) leavePlace(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime/2)
+	defer cancel()
+	kept, err := "", error(nil)
+	if w.leaveFolder != nil {
+		kept, err = w.leaveFolder(ctx)
+	}
+	switch {
+	case err != nil:
+		w.Log.WarnContext(ctx, "clone not closed", w.attrs(slog.Any("err", err))...)
+	case kept != "":
+		w.Log.InfoContext(ctx, "work kept", w.attrs(slog.String("reason", kept))...)
+	default:
+		w.run.NoWork = w.run.Key != "" && w.Config.Room(w.run.Category).Takes
+	}
+	w.trim(ctx, w.run.ID)
+}
+
+// mostPause is the longest between two tries to record an end.
+const mostPause = 30 * time.Second
+
+// insist tries a write until it goes through, is refused for good, or ctx ends: a disk
+// that is full for minutes, or a store that somebody locked, must not cost a session its
+// result. All of what it is used for changes nothing the second time.
+func (w *worker) insist(ctx context.Context, write func() error) error {
+	var last error
+	for pause := time.Second; ; pause = min(2*pause, mostPause) {
+		err := write()
+		if err == nil || errors.Is(err, fleet.ErrLost) {
+			return err
+		}
+		if ctx.Err() == nil || last == nil {
+			last = err // not the echo of the time being up
+		}
+		w.Log.WarnContext(ctx, "end not recorded", w.attrs(slog.Any("err", err))...)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			if lost := context.Cause(ctx); errors.Is(lost, fleet.ErrLost) {
+				return lost // which the write, cut short, could not say
+			}
+			return last
+		}
+	}
+}
+
+// lost is a session whose claim was not its own any more when it ended: it leaves nothing of its task.
+func lost(r fleet.Run) fleet.Run {
+	r.Left, r.Verdict = fleet.TaskLeft{}, fleet.Verdict{
+		Outcome: fleet.Lost, ExitStatus: r.Verdict.ExitStatus,
+		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", r.Key, r.Epoch),
+	}
+	return r
+}
+
+// answered stores that a session answered what it was asked.
+func (w *worker) answered(ctx context.Context) {
+	if o := w.run.Verdict.Outcome; w.asks.Run == "" || o != fleet.Productive && o != fleet.Nothing {
+		return // the next session at the task is asked again
+	}
+	w.asks.Said = ""
+	if err := w.Store.SaveFeedback(ctx, w.asks); err != nil {
+		w.Log.WarnContext(ctx, "feedback is asked for again", w.attrs(slog.Any("err", err))...)
+	}
+}
+
+// settleTask reports to the tracker of the run's task what the run left of it. A later fire
+// makes the report where it fails now: the session's result is on record.
+func (w *worker) settleTask(ctx context.Context) {
+	left := w.run.Left
+	if left.State == "" || left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
+		return
+	}
+	// A tracker has its own time for each command, and a worker that is stopped meanwhile
+	// leaves the rest to the next fire.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
+	defer cancel()
+	m := fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}
+	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
+		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
+	}
+}
+
+// notifyEnd sends a notice of the run's end where that is news.
+func (w *worker) notifyEnd(ctx context.Context) {
+	if w.Notices == nil || w.run.Key == "" {
+		return
+	}
+	s, err := w.Store.Snapshot(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+		return
+	}
+	run := w.run
+	run.EndedAt = w.Now()
+	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
+		w.notify(ctx, n)
+	}
+	changes, err := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: run.ID, Limit: 1})
+	if err != nil {
+		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
+	}
+	for _, r := range changes {
+		w.notify(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
+	}
+	for _, q := range fleet.WaitingTasks(s.Tasks) {
+		if q.Task == run.Task {
+			w.notify(ctx, fleet.Notice{
+				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
+			})
+		}
+	}
+}
+
+// respawn has one more session of the category follow a good one, once it has rested. It
+// takes its slot from here on, unless a fire took it meanwhile. How deep the chain is stands in
+// the store: no crash makes it endless.
+//
+// The timer comes before the record, so that of a run on record whose timer is gone it is
+// known that it will never begin. If we die between the two, nothing follows: the worker
+// that the timer starts finds no run of its id, and ends.
+func (w *worker) respawn(ctx context.Context, o RunOptions) error {
+	c := w.Config.Categories[w.run.Category]
+	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
+		return nil
+	}
+	chain := plan.Chain{
+		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
+		Later: w.Later != nil && w.run.Unit != "",
+	}
+	follows, reason := plan.Respawn(chain)
+	var (
+		v    survey.View
+		next *fleet.Run
+		err  error
+	)
+	if follows { // by what is known without a look
+		full := w.Full(ctx) // before the look, as who counts may be slow
+		if v, err = w.Look(ctx); err != nil {
+			return err
+		}
+		v.Full, v.Pool = full, c.Pool
+		arm := v.Snapshot.Arms[w.run.Category]
+		_, chain.Surplus = arm.Settled(w.Config.Selector.Settings())
+		chain.Out, _ = w.admit(v, false) // apart from the rest that it takes first
+		follows, reason = plan.Respawn(chain)
+	}
+	if follows {
+		if next, err = w.follower(ctx, c.Cooldown, o.Binary); err != nil {
+			w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)
+			reason = err.Error()
+		}
+	}
+	by, reason, err := w.Store.Respawn(ctx, w.run.ID, next, reason, w.bounds(v))
+	switch {
+	case next == nil:
+	case by != next.ID:
+		err = errors.Join(err, w.Stopper.Stop(ctx, *next))
+	default:
+		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
+	}
+	return err
+}
+
+// follower is the run that follows, with a timer that starts it when its category has rested.
+func (w *worker) follower(ctx context.Context, rest time.Duration, binary string) (*fleet.Run, error) {
+	now := w.Now()
+	next := w.newRun(w.run.Category, fleet.FromRespawn, now)
+	next.Fire, next.Rank, next.ChainDepth = w.run.Fire, w.run.Rank, w.run.ChainDepth+1
+	next.NotBefore = now.Add(rest)
+	spec := w.workerSpec(next, binary)
+	next.Unit = spec.Name
+	if err := w.Later.StartAfter(ctx, spec, rest); err != nil {
+		return nil, err
+	}
+	return &next, nil
 }
 
 // unprepared is the end of a session whose folder could not be made ready, with what to do about it.

@@ -5,6 +5,7 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/review"
 	"stint/internal/store"
 )
 
@@ -66,6 +68,28 @@ type Gates interface {
 	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
 }
 
+// Work is what git has of the sessions' work.
+type Work interface {
+	// Branches are those of the fleet's runs, by run.
+	Branches(ctx context.Context) (map[fleet.RunID]string, error)
+	// Pending are the branches of the fleet's runs, and how the target has them, or what that follows if that is ahead. made looks up
+	// the commits of runs on record.
+	Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
+	// Clashes reports which pairs of commits conflict with each other.
+	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
+	// Fates finds what became of the work of runs that is not known of it yet.
+	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
+	// Leftovers say what runs left that their branches do not have, by the run in whose folder it was.
+	Leftovers(ctx context.Context) (map[fleet.RunID]string, error)
+	// Ready says why no session can have a clone of its own, nil if it can.
+	Ready(ctx context.Context) error
+	// Clones are the runs with clones of their own in which there may be work that is not home.
+	Clones() []fleet.RunID
+	// Changed are the files that a run has changed in a folder of its own, committed or not, since
+	// it left the target.
+	Changed(ctx context.Context, run fleet.RunID) ([]string, error)
+}
+
 // Fleet has the parts of one fleet that are asked. All fields are needed except Store, which
 // is nil when nothing has run yet and nothing will be written, and those that say what nil
 // means.
@@ -102,6 +126,24 @@ func (f *Fleet) Recorded() bool { return f.Store != nil }
 // Desk is where claims are asked for.
 func (f *Fleet) Desk() claim.Desk {
 	return claim.Desk{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
+}
+
+// snapshot is what the store holds; nothing where there is none yet.
+func (f *Fleet) snapshot(ctx context.Context) (s store.Snapshot, err error) {
+	if f.Store != nil {
+		s, err = f.Store.Snapshot(ctx)
+	}
+	return s, err
+}
+
+// Passed is the part of an agent's environment that is the operator's.
+func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
+
+// UnknownCategory says that the configuration has no such category.
+func (f *Fleet) UnknownCategory(c fleet.Category) error {
+	return fleet.WithHint(
+		fmt.Errorf("category %q is not in %s: %w", c, f.Config.Path, fleet.ErrUsage),
+		"the categories are "+fleet.Listed(f.Config.CategoryNames()))
 }
 
 // ListTasks reads the tasks and logs what is wrong with them, once a process.
@@ -169,9 +211,6 @@ func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
 	return c == f.Config.Tasks.DefaultCategory || slices.Contains(slices.Collect(maps.Values(f.Config.Tasks.Tags)), c)
 }
 
-// Passed is the part of an agent's environment that is the operator's.
-func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
-
 // listLessons reads the lessons and logs those that cannot be read, once a process.
 func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	lessons, problems, err := f.Lessons.List(ctx)
@@ -187,9 +226,78 @@ func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	return lessons, nil
 }
 
-// UnknownCategory says that the configuration has no such category.
-func (f *Fleet) UnknownCategory(c fleet.Category) error {
-	return fleet.WithHint(
-		fmt.Errorf("category %q is not in %s: %w", c, f.Config.Path, fleet.ErrUsage),
-		"the categories are "+fleet.Listed(f.Config.CategoryNames()))
+// HostState is a machine of the fleet, and how it does.
+type HostState struct {
+	fleet.Host
+	Here     bool
+	Sessions int       // on it that live, or are about to
+	NextFire time.Time // by this machine's own timers; zero: it is another's, or not known
+	Trouble  string    // empty: nothing is known to be wrong with it
+}
+
+// Hosts are the machines of the fleet, by name.
+func (f *Fleet) Hosts(v View) (list []HostState) {
+	for _, h := range v.Snapshot.Hosts {
+		s, working := HostState{Host: h, Here: h.ID == f.Here.Host}, false
+		for _, r := range v.Snapshot.Open {
+			if r.Host == h.ID && v.Live[r.ID] {
+				s.Sessions++
+				working = working || !r.StartedAt.IsZero()
+			}
+		}
+		s.Trouble = h.Trouble(working, v.Now)
+		list = append(list, s)
+	}
+	return list
+}
+
+// Several are the machines of a fleet that has more than one.
+func (f *Fleet) Several(v View) []HostState {
+	if list := f.Hosts(v); len(list) > 1 {
+		return list
+	}
+	return nil
+}
+
+// askHosts reads the machines of the fleet, unless they are known from a look.
+func (f *Fleet) askHosts(ctx context.Context) {
+	if f.hosts != nil || f.Store == nil {
+		return
+	}
+	list, _, err := f.Store.Hosts(ctx)
+	if err != nil {
+		f.Log.WarnContext(ctx, "hosts of the fleet not known", slog.Any("err", err))
+	}
+	f.setHosts(list)
+}
+
+// KeptElsewhere reports whether a machine is another one of the fleet: the branches of its runs are in its clone, and
+// that they are not in this one says nothing.
+func (f *Fleet) KeptElsewhere(ctx context.Context, host string) bool {
+	if !f.Here.Elsewhere(fleet.Seat{Host: host}) {
+		return false
+	}
+	f.askHosts(ctx)
+	_, known := f.hosts[host]
+	return known
+}
+
+func (f *Fleet) setHosts(list []fleet.Host) {
+	f.hosts = map[string]fleet.Host{}
+	for _, h := range list {
+		f.hosts[h.ID] = h
+	}
+}
+
+// whereabouts are where a run is at work, or was.
+func (f *Fleet) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
+	if r.Host == "" || len(f.hosts) < 2 {
+		return w
+	}
+	h, known := f.hosts[r.Host]
+	w.Machine = cmp.Or(h.Name, r.Host)
+	if known && r.EndedAt.IsZero() && f.Here.Elsewhere(r.Seat) {
+		w.Heard, w.Unheard = h.HeardAt, h.Silent(now)
+	}
+	return w
 }

@@ -38,14 +38,6 @@ func (k lessonKey) compare(other lessonKey) int {
 	return cmp.Or(cmp.Compare(k.id, other.id), cmp.Compare(k.version, other.version))
 }
 
-// snapshot is what the store holds; nothing where there is none yet.
-func (f *Fleet) snapshot(ctx context.Context) (s store.Snapshot, err error) {
-	if f.Store != nil {
-		s, err = f.Store.Snapshot(ctx)
-	}
-	return s, err
-}
-
 // LessonEffects sums up the record by lesson, in order of their ids.
 func (f *Fleet) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	lessons, err := f.listLessons(ctx)

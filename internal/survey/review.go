@@ -1,8 +1,12 @@
 package survey
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,28 +15,6 @@ import (
 	"stint/internal/review"
 	"stint/internal/store"
 )
-
-// Work is what git has of the sessions' work.
-type Work interface {
-	// Branches are those of the fleet's runs, by run.
-	Branches(ctx context.Context) (map[fleet.RunID]string, error)
-	// Pending are the branches of the fleet's runs, and how the target has them, or what that follows if that is ahead. made looks up
-	// the commits of runs on record.
-	Pending(ctx context.Context, made func([]fleet.RunID) (map[fleet.RunID][]string, error)) (review.Target, []review.Branch, error)
-	// Clashes reports which pairs of commits conflict with each other.
-	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
-	// Fates finds what became of the work of runs that is not known of it yet.
-	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
-	// Leftovers say what runs left that their branches do not have, by the run in whose folder it was.
-	Leftovers(ctx context.Context) (map[fleet.RunID]string, error)
-	// Ready says why no session can have a clone of its own, nil if it can.
-	Ready(ctx context.Context) error
-	// Clones are the runs with clones of their own in which there may be work that is not home.
-	Clones() []fleet.RunID
-	// Changed are the files that a run has changed in a folder of its own, committed or not, since
-	// it left the target.
-	Changed(ctx context.Context, run fleet.RunID) ([]string, error)
-}
 
 // Review lists the work of sessions that is on other branches than the target, the item first that
 // is best looked at next. It is read from git at each look, and what exists there is listed, also
@@ -82,54 +64,6 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 	return t, items, f.noteContinued(ctx, items)
 }
 
-// Landed is work that the target has, the latest to get in first.
-func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
-	if f.Store == nil {
-		return nil, nil
-	}
-	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
-	if err != nil || len(runs) == 0 {
-		return nil, err
-	}
-	decisions, err := f.Store.Reviews(ctx, plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })...)
-	for _, r := range runs {
-		if l, is := review.LandedOf(r, decisions[r.ID]); is {
-			list = append(list, l)
-		}
-	}
-	return list, err
-}
-
-// LandedItem is the work of one run, if the target has it and its branch may be gone.
-func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
-	if f.Store == nil {
-		return i, false, nil
-	}
-	r, err := f.Store.Run(ctx, run)
-	if errors.Is(err, fleet.ErrNotFound) {
-		return i, false, nil
-	} else if err != nil {
-		return i, false, err
-	}
-	decisions, err := f.Store.Reviews(ctx, run)
-	l, is := review.LandedOf(r, decisions[run])
-	return l.Item(decisions[run]), is, err
-}
-
-// waitsSince is since when work waits: the date of its last commit, which a session sets as it
-// likes. It is no earlier than the session began, and not in the future; no later than the session
-// ended, if it is the session's own commit.
-func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
-	since, own := b.Since, len(r.Commits) > 0 && r.Commits[len(r.Commits)-1] == b.Tip
-	if since.After(now) {
-		since = now
-	}
-	if !r.EndedAt.IsZero() && r.EndedAt.Before(since) && (own || b.Since.After(now)) {
-		since = r.EndedAt
-	}
-	return plain.Latest(since, r.StartedAt)
-}
-
 // noteContinued notes with which items sessions go on now.
 func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 	if f.Store == nil || len(items) == 0 {
@@ -149,49 +83,18 @@ func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
 	return err
 }
 
-// TasksInReview are the tasks that are ready for review with no item that is open: their sessions worked in the
-// workspace itself, or a person has merged the work. Tasks that cannot be listed are reported elsewhere.
-func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet.Task, error) {
-	if f.Tasks == nil {
-		return nil, nil
+// waitsSince is since when work waits: the date of its last commit, which a session sets as it
+// likes. It is no earlier than the session began, and not in the future; no later than the session
+// ended, if it is the session's own commit.
+func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
+	since, own := b.Since, len(r.Commits) > 0 && r.Commits[len(r.Commits)-1] == b.Tip
+	if since.After(now) {
+		since = now
 	}
-	s, err := f.snapshot(ctx)
-	tasks, _, _ := f.Tasks.List(ctx)
-	fleet.Recall(tasks, s.Tasks)
-	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
-		return t.State != fleet.StateReview || slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task == t.ID })
-	}), err
-}
-
-// findLeftovers finds what the items' sessions left that is not in them.
-func (f *Fleet) findLeftovers(ctx context.Context, items []review.Item) error {
-	if len(items) == 0 {
-		return nil
+	if !r.EndedAt.IsZero() && r.EndedAt.Before(since) && (own || b.Since.After(now)) {
+		since = r.EndedAt
 	}
-	left, err := f.Work.Leftovers(ctx)
-	for n := range items {
-		items[n].Leftovers = left[items[n].Run]
-	}
-	return err
-}
-
-// LeftBeside is what runs that are over left, by the run, where no open item says it.
-func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
-	left, err := f.Work.Leftovers(ctx)
-	for _, i := range items {
-		if i.Open() {
-			delete(left, i.Run)
-		}
-	}
-	if err != nil || len(left) == 0 || f.Store == nil {
-		return left, err
-	}
-	s, err := f.Store.Snapshot(ctx)
-	for _, r := range s.Open { // it may take up what it began with
-		delete(left, r.ID)
-		delete(left, r.Home())
-	}
-	return left, err
+	return plain.Latest(since, r.StartedAt)
 }
 
 // findClashes finds which items conflict with each other.
@@ -231,4 +134,228 @@ func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
 	for n := range items {
 		items[n].Unblocks = blocked[items[n].Session.Task]
 	}
+}
+
+// findLeftovers finds what the items' sessions left that is not in them.
+func (f *Fleet) findLeftovers(ctx context.Context, items []review.Item) error {
+	if len(items) == 0 {
+		return nil
+	}
+	left, err := f.Work.Leftovers(ctx)
+	for n := range items {
+		items[n].Leftovers = left[items[n].Run]
+	}
+	return err
+}
+
+// LeftBeside is what runs that are over left, by the run, where no open item says it.
+func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
+	left, err := f.Work.Leftovers(ctx)
+	for _, i := range items {
+		if i.Open() {
+			delete(left, i.Run)
+		}
+	}
+	if err != nil || len(left) == 0 || f.Store == nil {
+		return left, err
+	}
+	s, err := f.Store.Snapshot(ctx)
+	for _, r := range s.Open { // it may take up what it began with
+		delete(left, r.ID)
+		delete(left, r.Home())
+	}
+	return left, err
+}
+
+// TasksInReview are the tasks that are ready for review with no item that is open: their sessions worked in the
+// workspace itself, or a person has merged the work. Tasks that cannot be listed are reported elsewhere.
+func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet.Task, error) {
+	if f.Tasks == nil {
+		return nil, nil
+	}
+	s, err := f.snapshot(ctx)
+	tasks, _, _ := f.Tasks.List(ctx)
+	fleet.Recall(tasks, s.Tasks)
+	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
+		return t.State != fleet.StateReview || slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task == t.ID })
+	}), err
+}
+
+// Landed is work that the target has, the latest to get in first.
+func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
+	if f.Store == nil {
+		return nil, nil
+	}
+	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
+	if err != nil || len(runs) == 0 {
+		return nil, err
+	}
+	decisions, err := f.Store.Reviews(ctx, plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })...)
+	for _, r := range runs {
+		if l, is := review.LandedOf(r, decisions[r.ID]); is {
+			list = append(list, l)
+		}
+	}
+	return list, err
+}
+
+// LandedItem is the work of one run, if the target has it and its branch may be gone.
+func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
+	if f.Store == nil {
+		return i, false, nil
+	}
+	r, err := f.Store.Run(ctx, run)
+	if errors.Is(err, fleet.ErrNotFound) {
+		return i, false, nil
+	} else if err != nil {
+		return i, false, err
+	}
+	decisions, err := f.Store.Reviews(ctx, run)
+	l, is := review.LandedOf(r, decisions[run])
+	return l.Item(decisions[run]), is, err
+}
+
+// mostGlanced is how many branches of runs a glance looks at: git takes a tenth of a second for
+// them. More are only counted.
+const mostGlanced = 200
+
+// Glance is what waits for review, in a few words. Where no category has clones of its own and no
+// target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
+func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
+	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].OwnClone })
+	if f.Work == nil || !apart && f.Config.Review.Target == "" {
+		return g
+	}
+	branches, err := f.Work.Branches(ctx)
+	if err != nil || len(branches) == 0 && f.Config.Review.Target == "" {
+		g.Known = err == nil
+	} else if g.Branches = len(branches); g.Branches <= mostGlanced {
+		var items []review.Item
+		if _, items, err = f.Review(ctx); err == nil {
+			g.Known = true
+			g.Count(items)
+		}
+	}
+	if err != nil {
+		f.Log.DebugContext(ctx, "what waits for review not listed", slog.Any("err", err))
+	}
+	return g
+}
+
+// InReview is what of the sessions' work waits for review, and what is on record of it.
+type InReview struct {
+	At    time.Time // nothing that happened before is missing
+	Taken []fleet.TakenPlace
+	Away  bool          // the reviewer is
+	Items []review.Item // on branches of their own, of categories whose work goes to review and of runs that nobody knows
+	Known bool          // git could be asked
+
+	notHome []fleet.RunID // whose clones were there before git was asked for branches
+}
+
+// InReview looks at what waits for review, if the work of any category goes there. Trouble with
+// git is logged: nobody knows then what waits.
+func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
+	if !slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Room(c).Takes }) {
+		return w, nil
+	}
+	w.At = f.Now()
+	if f.Store != nil {
+		// The places come first: a run that is over then has made all of its commits.
+		var away fleet.Away
+		if w.Taken, away, err = f.Store.Places(ctx); err != nil {
+			return w, err
+		}
+		w.Away = away.At(w.At)
+	}
+	if f.Work == nil {
+		return w, nil
+	}
+	// Then the clones: one that is not there by then has brought its work home, where the branches show it.
+	w.notHome = f.Work.Clones()
+	t, items, err := f.items(ctx)
+	if err != nil {
+		f.Log.WarnContext(ctx, "what waits for review not listed", slog.Any("err", err))
+		return w, nil
+	}
+	w.Known = t.Tip != ""
+	w.Items = slices.DeleteFunc(items, func(i review.Item) bool {
+		c, known := f.Config.Categories[i.Session.Category]
+		return known && !c.Review // the place is for a branch of its own
+	})
+	return w, nil
+}
+
+// Sights is what that changes of the places that are taken; nothing where nobody knows what waits.
+func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
+	if !w.Known {
+		return nil
+	}
+	return review.Places(w.Taken, w.Items, func(p fleet.TakenPlace) bool {
+		return slices.Contains(w.notHome, p.Run) || f.KeptElsewhere(ctx, p.Host)
+	})
+}
+
+// ReviewElsewhere is how much waits for review in the clones of other machines, by their names.
+func (f *Fleet) ReviewElsewhere(ctx context.Context) (list []string, err error) {
+	if f.Store == nil {
+		return nil, nil
+	}
+	taken, _, err := f.Store.Places(ctx)
+	count := map[string]int{}
+	for _, p := range taken {
+		if p.Ended && p.Left && f.KeptElsewhere(ctx, p.Host) {
+			count[f.hosts[p.Host].Name]++
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		list = append(list, fmt.Sprintf("%d on %s", count[name], plain.Line(name)))
+	}
+	return list, err
+}
+
+// Silence says that nobody has reviewed for long although something waits, or "". Reviews are the
+// times within [ReviewTime] at which somebody did, oldest first.
+func (w InReview) Silence(reviews []time.Time) string {
+	if !w.Known || w.Away {
+		return ""
+	}
+	return review.Silence(w.Items, reviews, w.At)
+}
+
+// ReviewTime is how far back reviews say what is usual.
+const ReviewTime = 28 * 24 * time.Hour
+
+// Full says which categories have as much waiting for review as they may.
+func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
+	w, err := f.InReview(ctx)
+	if err != nil {
+		f.Log.ErrorContext(ctx, "places in review not read", slog.Any("err", err))
+	}
+	return f.FullBy(ctx, w)
+}
+
+// FullBy is [Fleet.Full] by what is known to wait in clones, its rot first, and by the gates of
+// categories' own. A gate that cannot be asked is open, loudly. While the reviewer is away nobody
+// can do anything about rot, and only the number counts.
+func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]string {
+	full := map[fleet.Category]string{}
+	if f.Gates != nil {
+		var failed map[fleet.Category]error
+		full, failed = f.Gates.Full(ctx)
+		for c, err := range failed {
+			f.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
+		}
+	}
+	rot := ""
+	if !w.Away {
+		rot = review.Rot(w.Items, f.Config.Review.Limit, f.Config.Review.MaxAge, w.At)
+	}
+	for _, c := range f.Config.CategoryNames() {
+		room := f.Config.Room(c)
+		if reason := cmp.Or(rot, room.Full(len(w.Taken), w.Away)); room.Takes && reason != "" && full[c] == "" {
+			full[c] = reason
+		}
+	}
+	return full
 }

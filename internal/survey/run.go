@@ -2,13 +2,21 @@ package survey
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/grade"
 	"stint/internal/plain"
 	"stint/internal/store"
+	"stint/internal/transcript"
 )
 
 // OpenRuns are those that have not ended, with how they do.
@@ -84,4 +92,185 @@ func (f *Fleet) usedSoFar(r fleet.Run) *int64 {
 		return nil
 	}
 	return t.Usage.Tokens
+}
+
+// FaultOf is a fault with what a person needs to know of it: what happened, what fixes it,
+// and the agent's own words.
+func FaultOf(format transcript.Format, f transcript.Fault) *grade.Fault {
+	text := transcript.Advise(format, f.Kind, f.Text).Sentence()
+	if f.Text != "" {
+		text += fmt.Sprintf(" (it said: %s)", f.Text)
+	}
+	return &grade.Fault{Kind: f.Kind, Text: text}
+}
+
+// Transcript reads what an agent printed; nil where that says nothing.
+func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
+	a := f.Config.Agents[agent]
+	limits, err := transcript.ParseLimits(a.Quota)
+	if err != nil {
+		return nil, err
+	}
+	file, err := f.Agents.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	s, err := transcript.Read(a.Transcript, file, transcript.Options{Now: f.Now(), Limits: limits})
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	if s.Events == 0 && s.Quota == nil && s.Fault == nil {
+		return nil, nil // it is no transcript: nothing is known of what the agent did
+	}
+	t := &grade.Transcript{
+		Success: s.Success, ToolCalls: s.ToolCalls, ToolErrors: s.ToolErrors, Retries: s.Retries,
+		Usage: fleet.Usage{USD: s.CostUSD},
+	}
+	if total := s.Tokens.Total(); total > 0 {
+		t.Usage.Tokens = &total
+	}
+	if q := s.Quota; q != nil {
+		t.Limit = &grade.UsageLimit{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
+	}
+	if s.Fault != nil {
+		t.Fault = FaultOf(a.Transcript, *s.Fault)
+	}
+	return t, nil
+}
+
+// mostOwn bounds how many files are shown as an agent's own log.
+const mostOwn = 5
+
+func writtenDuring(file string, r fleet.Run) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.ModTime().After(r.StartedAt) && (r.EndedAt.IsZero() || info.ModTime().Before(r.EndedAt))
+}
+
+// ReadLog reads the beginning of what a run's agent printed.
+func (f *Fleet) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
+	file, err := f.Agents.Open(fleet.FilesOf(f.Config.State, r.ID).Log)
+	if err != nil {
+		return transcript.Summary{}, err
+	}
+	defer file.Close()
+	return transcript.Read(f.Config.Agents[r.Agent].Transcript, io.LimitReader(file, most), transcript.Options{Now: f.Now()})
+}
+
+// OwnFiles are the files in which an agent itself keeps a session. The agent names them at the
+// beginning of its output; where it does not, they are all files that were written there while
+// the session ran, by its neighbours, too.
+func (f *Fleet) OwnFiles(r fleet.Run, session string) (list []string) {
+	a := f.Config.Agents[r.Agent]
+	if a.SessionLog == "" {
+		return nil
+	}
+	environment := a.Passed(f.Getenv)
+	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), fleet.Variable(environment, "HOME"), session))
+	if err != nil {
+		return nil // a pattern that is none, which says nothing of the run
+	}
+	for _, file := range files {
+		if len(list) < mostOwn && (session != "" || writtenDuring(file, r)) {
+			list = append(list, file)
+		}
+	}
+	return list
+}
+
+// inOwnFolder is the pattern of an agent's own files, in the folder that its environment
+// names for them, if it does.
+func inOwnFolder(a config.Agent, environment []string) string {
+	login, _ := config.PresetLogin(a.Preset)
+	for _, f := range login.Files {
+		rest, isThere := strings.CutPrefix(a.SessionLog, "~/"+f.Folder+"/")
+		if folder := fleet.Variable(environment, f.Variable); isThere && folder != "" {
+			return strings.TrimRight(folder, "/") + "/" + rest
+		}
+	}
+	return a.SessionLog
+}
+
+const (
+	// maxSearched is how many of a category's last runs are searched for one under way, or of
+	// the runs whose ids begin alike.
+	maxSearched = 20
+	// maxListed is how many of those an error names.
+	maxListed = 5
+)
+
+// ResolveRun finds the run that a person means. A run's id may be cut to a beginning that no
+// other has; those that are also known count, though they are on no record. A category's name
+// stands for its run under way on a host, by the host's identity unless any will do; else for
+// its last run that came to work, else for its last run. If there is no such run, the error
+// wraps [fleet.ErrNotFound]; if there are several, it lists them and wraps [fleet.ErrUsage].
+func (f *Fleet) ResolveRun(ctx context.Context, name, host string, also ...fleet.RunID) (fleet.Run, error) {
+	q := store.RunQuery{Category: fleet.Category(name), Host: host, Limit: maxSearched}
+	_, category := f.Config.Categories[q.Category]
+	if !category {
+		id, err := fleet.ParseRunID(name)
+		if err != nil {
+			return fleet.Run{}, fmt.Errorf("%w, or a category of %s: %w", err, f.Config.Path, fleet.ErrNotFound)
+		}
+		q = store.RunQuery{Prefix: id, Limit: maxSearched}
+	}
+	var runs []fleet.Run
+	if f.Store != nil {
+		var err error
+		if runs, err = f.Store.LastRuns(ctx, q); err != nil {
+			return fleet.Run{}, err
+		}
+	}
+	if !category {
+		r, err := oneRun(name, runs, also)
+		return r, f.Old(ctx, q.Prefix, err)
+	}
+	if len(runs) == 0 {
+		return fleet.Run{}, fmt.Errorf("run of category %s: %w", name, fleet.ErrNotFound)
+	}
+	at := slices.IndexFunc(runs, func(r fleet.Run) bool { return r.EndedAt.IsZero() && !r.StartedAt.IsZero() })
+	if at < 0 {
+		at = slices.IndexFunc(runs, func(r fleet.Run) bool { return r.Key != "" })
+	}
+	return runs[max(at, 0)], nil
+}
+
+// Old adds to an error of a run that was not found that it is older than what is kept, if each whose id begins so is.
+func (f *Fleet) Old(ctx context.Context, begins fleet.RunID, err error) error {
+	if !errors.Is(err, fleet.ErrNotFound) || f.Store == nil {
+		return err
+	}
+	if edge, unread := f.Store.Edge(ctx); unread == nil && edge.Gone(begins+"{") { // which follows z
+		return fmt.Errorf("%s: %w", BeginsAt(edge), err)
+	}
+	return err
+}
+
+// BeginsAt says from when on there is a record.
+func BeginsAt(edge store.Edge) string {
+	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [keep] record says"
+}
+
+// oneRun is the only run whose id begins with prefix, or the one that has it as its id.
+func oneRun(prefix string, runs []fleet.Run, also []fleet.RunID) (fleet.Run, error) {
+	for _, id := range also {
+		known := slices.ContainsFunc(runs, func(r fleet.Run) bool { return r.ID == id })
+		if !known && strings.HasPrefix(string(id), prefix) {
+			runs = append(runs, fleet.Run{ID: id})
+		}
+	}
+	if len(runs) == 0 {
+		return fleet.Run{}, fmt.Errorf("run %s: %w", prefix, fleet.ErrNotFound)
+	}
+	at := slices.IndexFunc(runs, func(r fleet.Run) bool { return len(runs) == 1 || string(r.ID) == prefix })
+	if at >= 0 {
+		return runs[at], nil
+	}
+	list := plain.Each(runs[:min(len(runs), maxListed)], func(r fleet.Run) string {
+		return strings.Join(strings.Fields(fmt.Sprint(r.ID, " ", r.Category, " ", r.Task)), " ")
+	})
+	if len(runs) > maxListed {
+		list = append(list, "and more")
+	}
+	return fleet.Run{}, fmt.Errorf("run %s: several ids begin so: %s: %w", prefix, strings.Join(list, ", "), fleet.ErrUsage)
 }
