@@ -961,6 +961,8 @@ func (w *worker) opinion(ctx context.Context, c config.Category, task *fleet.Tas
 // is a month's. A later time is a misreading, and would put it out of work for ever.
 const (
 	longestRest = 35 * 24 * time.Hour
+	// toldRest bounds the word of one session for all others. If the limit lasts, the next session says so again.
+	toldRest = time.Hour
 	// shortestRest is how long one rests at least: it waits out a shorter limit by itself, and in
 	// vain if the session ended with it.
 	shortestRest = 30 * time.Second
@@ -977,13 +979,16 @@ func (w *worker) backAt(j grade.Judgement) time.Time {
 	if limit == nil {
 		return time.Time{}
 	}
-	now := w.Now()
+	now, longest := w.Now(), longestRest
+	if limit.Told {
+		longest = toldRest
+	}
 	switch {
 	case !limit.ResetAt.IsZero():
 		at := limit.ResetAt.Add(resetSlack)
-		return now.Add(min(longestRest, max(shortestRest, at.Sub(now))))
+		return now.Add(min(longest, max(shortestRest, at.Sub(now))))
 	case limit.RetryAfter > 0:
-		return now.Add(min(longestRest, max(shortestRest, limit.RetryAfter)))
+		return now.Add(min(longest, max(shortestRest, limit.RetryAfter)))
 	case j.Verdict.Outcome != fleet.Quota:
 		return now.Add(unsaidRest)
 	}

@@ -408,12 +408,12 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 		wall     *UsageLimit
 		asked    bool // its grader
 	}{
-		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Text: "until noon"}, false},
+		{"of whose output nothing is known", Evidence{}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Told: true, Text: "until noon"}, false},
 		{
 			"after work",
 			Evidence{Commits: 1},
 			fleet.Productive, value(0.5), "until noon; the agent says that it met a usage limit",
-			&UsageLimit{ResetAt: noon, Text: "until noon; the agent says that it met a usage limit"}, true,
+			&UsageLimit{ResetAt: noon, Told: true, Text: "until noon; the agent says that it met a usage limit"}, true,
 		},
 		{
 			"whose output tells of none",
@@ -427,7 +427,7 @@ func TestJudgeByAWordOfALimit(t *testing.T) {
 			fleet.Productive, value(0.5),
 			"1 commit; the agent says that it met a usage limit, and its output shows none", nil, true,
 		},
-		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Text: "until noon"}, false},
+		{"that is trusted", Evidence{Trusted: true, Transcript: &Transcript{}}, fleet.Quota, nil, "until noon", &UsageLimit{ResetAt: noon, Told: true, Text: "until noon"}, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -62,6 +62,7 @@ type Transcript struct {
 type UsageLimit struct {
 	Throttled  bool          // for seconds, and not until a reset
 	ResetAt    time.Time     // zero: it did not say
+	Told       bool          // ResetAt is the word of the session's result file, and not of the agent's program
 	RetryAfter time.Duration // 0: it did not say
 	Text       string        // the agent's words
 }
@@ -195,8 +196,8 @@ func walled(e Evidence) bool {
 	return !e.Transcript.Limit.Throttled || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
 }
 
-// limitMet is the rate limit that the record of the agent should have: the result file knows best
-// when it ends.
+// limitMet is the rate limit that the record of the agent should have. When it ends, the agent's program knows best, and then
+// the result file.
 func limitMet(e Evidence, v fleet.Verdict, said statement) *UsageLimit {
 	var w UsageLimit
 	switch {
@@ -207,8 +208,8 @@ func limitMet(e Evidence, v fleet.Verdict, said statement) *UsageLimit {
 	default:
 		w.Text = v.Reason
 	}
-	if at := said.extras.resetAt; at != nil && (v.Outcome == fleet.Quota || saysLimit(e, said)) {
-		w.ResetAt, w.Throttled = *at, false
+	if at := said.extras.resetAt; at != nil && w.ResetAt.IsZero() && w.RetryAfter == 0 && (v.Outcome == fleet.Quota || saysLimit(e, said)) {
+		w.ResetAt, w.Told, w.Throttled = *at, true, false
 	}
 	return &w
 }

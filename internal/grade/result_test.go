@@ -29,9 +29,9 @@ func TestAssessReadsExtras(t *testing.T) {
 		{"of the output before the result", `{"tokens":0,"cost_usd":0}`, output, Judgement{Usage: output.Usage, Limit: output.Limit}},
 		{"null", `{"tokens":null,"cost_usd":null,"quota":null}`, nil, Judgement{}},
 		{"of a spoilt result", `{"grade":7,"tokens":5}`, nil, Judgement{Usage: fleet.Usage{Tokens: value(int64(5))}}},
-		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Limit: &UsageLimit{ResetAt: reset, Text: "r"}}},
-		{"a reset over the output's", `{"outcome":"quota","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, output, Judgement{
-			Usage: output.Usage, Limit: &UsageLimit{ResetAt: reset, Text: "wall", RetryAfter: time.Minute},
+		{"a reset", `{"outcome":"quota","reason":"r","quota":{"reset_at":"2026-06-26T02:25:19+02:00"}}`, nil, Judgement{Limit: &UsageLimit{ResetAt: reset, Told: true, Text: "r"}}},
+		{"a reset beside the output's", `{"outcome":"quota","quota":{"reset_at":"2026-06-27T00:25:19Z"}}`, output, Judgement{
+			Usage: output.Usage, Limit: output.Limit,
 		}},
 		{"a reset without a limit", `{"outcome":"nothing","quota":{"reset_at":"2026-06-26T00:25:19Z"}}`, nil, Judgement{}},
 		{"each by itself", `{"tokens":1.5,"cost_usd":-1,"quota":{"reset_at":"soon\u001b"},"grade":1}`, nil, Judgement{Warnings: []string{
