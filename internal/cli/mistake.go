@@ -117,13 +117,16 @@ func resolveRun(ctx context.Context, f *survey.Fleet, name, host string, also ..
 	}
 	known := plain.Each(f.Config.CategoryNames(), func(c fleet.Category) string { return string(c) })
 	rest := "stint runs lists the runs; the categories are " + strings.Join(known, ", ")
+	if !f.Recorded() {
+		return r, fleet.WithHint(err, fleet.Meant(name, known, "nothing has run yet: stint status"))
+	}
+	runs, _ := f.Store.LastRuns(ctx, store.RunQuery{Limit: latestOffered}) // only to suggest one
+	at := slices.IndexFunc(runs, func(r fleet.Run) bool { return string(r.Task) == name })
 	switch {
-	case !f.Recorded():
-		rest = fleet.Meant(name, known, "nothing has run yet: stint status")
+	case at >= 0:
+		rest = fmt.Sprintf("%s is a task: the latest run at it is %s; %s", name, runs[at].ID, rest)
 	case unknown:
-		if runs, failed := f.Store.LastRuns(ctx, store.RunQuery{Limit: latestOffered}); failed == nil {
-			known = append(known, plain.Each(runs, func(r fleet.Run) string { return string(r.ID) })...)
-		}
+		known = append(known, plain.Each(runs, func(r fleet.Run) string { return string(r.ID) })...)
 		if agent := fleet.Nearest(name, f.Config.AgentNames()); agent != "" {
 			rest = fmt.Sprintf("%s is an agent: name a run or a category; %s", agent, rest)
 		}

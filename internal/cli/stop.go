@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"stint/internal/claim"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/wire"
 )
@@ -73,7 +76,11 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 		case err != nil:
 			return err
 		case len(list) > 0:
-			return a.printStopped(list, name, o.dryRun)
+			s, err := e.Store.Snapshot(ctx)
+			paused := slices.ContainsFunc(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool {
+				return p.Category == "" || p.Category == fleet.Category(name)
+			})
+			return cmp.Or(a.printStopped(list, name, o.dryRun, paused), err)
 		}
 		if run.ID != "" {
 			return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
@@ -82,7 +89,7 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 	})
 }
 
-func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) error {
+func (a *app) printStopped(list []engine.Stopped, name string, dryRun, paused bool) error {
 	var (
 		objects []wire.Stopped
 		errs    []error
@@ -116,7 +123,7 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun bool) erro
 	if len(errs) > 0 {
 		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])
 	}
-	if name == "" || fleet.Category(name) == list[0].Was.Category {
+	if !paused && (name == "" || fleet.Category(name) == list[0].Was.Category) {
 		a.hint(strings.TrimSpace("stint pause "+name) + " keeps fires from starting more")
 	}
 	return nil

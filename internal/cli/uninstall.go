@@ -56,7 +56,7 @@ type removal struct {
 	*setup
 	c       *config.Config
 	purge   bool
-	running int // sessions at work
+	running []fleet.Run // sessions at work here
 }
 
 func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
@@ -66,14 +66,10 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	}
 	a.removing = true
 	r := &removal{setup: &setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
-	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error {
-		open, err := e.Open(ctx, "")
-		r.running = len(plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() }))
-		return err
-	}); err != nil {
-		return err
-	}
 	if o.purge {
+		if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error { return r.idle(ctx, e) }); err != nil {
+			return err
+		}
 		if err := notMovedAway(ctx, c); err != nil {
 			return err
 		}
@@ -94,11 +90,24 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	return err
 }
 
-// consent refuses to purge under a session, or unasked.
-func (r *removal) consent(o uninstallOptions) error {
-	if r.running > 0 {
-		return fleet.WithHint(fmt.Errorf("uninstall --purge: %w: sessions are at work: %d", fleet.ErrHeld, r.running), "stint stop --all")
+// idle notes the sessions at work on this host, and refuses to purge under one. Those of other hosts have their own folders.
+func (r *removal) idle(ctx context.Context, e *engine.Engine) error {
+	open, err := e.Open(ctx, "")
+	r.running = plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() && !e.Here.Elsewhere(run.Seat) })
+	if err != nil || !r.purge || len(r.running) == 0 {
+		return err
 	}
+	return fleet.WithHint(fmt.Errorf("uninstall --purge: %w: sessions are at work: %s", fleet.ErrHeld, r.atWork()), "stint stop --all")
+}
+
+// atWork counts and names the sessions at work.
+func (r *removal) atWork() string {
+	names := plain.Each(r.running, func(run fleet.Run) string { return fmt.Sprintf("%s (%s)", run.ID, run.Category) })
+	return fmt.Sprintf("%d: %s", len(names), strings.Join(names, ", "))
+}
+
+// consent refuses to purge unasked.
+func (r *removal) consent(o uninstallOptions) error {
 	if o.yes || o.dryRun {
 		return nil
 	}
@@ -321,7 +330,7 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 			return err
 		}
 	}
-	return nil
+	return r.idle(ctx, e) // a fire may have begun one since the timers were told to stop
 }
 
 // state removes from the state folder what is stint's, and the folder, if that was all.
@@ -373,7 +382,7 @@ func (r *removal) report() {
 	if len(r.changes) == 0 {
 		fmt.Fprintf(r.Stdout, "nothing of fleet %s is installed\n", r.c.Fleet)
 	}
-	if r.running > 0 {
-		r.hint(fmt.Sprintf("sessions at work go on: %d; to end them: stint stop --all", r.running))
+	if len(r.running) > 0 {
+		r.hint("sessions at work go on: " + r.atWork() + "; to end them: stint stop --all")
 	}
 }

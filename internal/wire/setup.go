@@ -3,6 +3,7 @@ package wire
 import (
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -66,12 +67,13 @@ type Uninstall struct {
 	Fleet   fleet.Name `json:"fleet"`
 	DryRun  bool       `json:"dry_run"`
 	Changes []Change   `json:"changes"`
-	Running int        `json:"running"` // sessions at work, which go on
+	Running []string   `json:"running"` // the runs of sessions at work on this host, which go on
 }
 
 // NewUninstall is what uninstall did, as JSON.
-func NewUninstall(f fleet.Name, dryRun bool, changes []Change, running int) Uninstall {
-	return Uninstall{"stint/uninstall@1", f, dryRun, listed(changes), running}
+func NewUninstall(f fleet.Name, dryRun bool, changes []Change, running []fleet.Run) Uninstall {
+	ids := plain.Each(running, func(r fleet.Run) string { return string(r.ID) })
+	return Uninstall{"stint/uninstall@1", f, dryRun, listed(changes), listed(ids)}
 }
 
 // ConfigCheck is stint/config-check@1.
