@@ -200,7 +200,7 @@ func TestTopicTables(t *testing.T) {
 			t.Errorf("the help of lessons does not explain the column %s", name)
 		}
 	}
-	source := must.Get(os.ReadFile("../engine/environment.go"))(t)
+	source := must.Get(os.ReadFile("../engine/spec.go"))(t)
 	var variables []string
 	for _, m := range regexp.MustCompile(`"(STINT_[A-Z_]+)="`).FindAllStringSubmatch(string(source), -1) {
 		variables = append(variables, m[1])
