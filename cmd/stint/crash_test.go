@@ -80,6 +80,7 @@ func notStops() map[string][]string {
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.SeeTasks"},
 		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
+		"see TestCrashImport":               {"Store.Import"},
 		"see TestCrashForget":               {"Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
 		"see package workspace":             {"Repo.Enter", "Repo.Rescue", "Repo.Tidy"},

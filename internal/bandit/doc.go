@@ -43,6 +43,9 @@
 // difference, with the weight that the first one has in them now: 0 if it is older than what
 // the last alarm kept.
 //
+// Sessions of an older fleet may come first, at their age of 30 minutes a round ([Session]). They
+// are in W, S and G, and in the season; they are no debt, no load and no surprise.
+//
 // # The other parts of the score
 //
 //	plateau = -b (load - mean load of the sessions behind the belief), b at least 0

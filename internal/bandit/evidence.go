@@ -2,6 +2,7 @@ package bandit
 
 import (
 	"math"
+	"time"
 
 	"stint/internal/fleet"
 )
@@ -43,12 +44,17 @@ type Evidence struct {
 	Up     Drift       `json:"up"`
 	Down   Drift       `json:"down"`
 	Graded int         `json:"graded"` // sessions that brought a grade
+	Older  int         `json:"older"`  // of Graded: the first so many, which an older fleet had
 	Alarms int         `json:"alarms"` // changes that were detected
 	Kept   Pane        `json:"kept"`
 }
 
-// Behind is how many graded sessions a belief goes by: those since the change that the last alarm found, or all.
-func (e Evidence) Behind() int { return e.Graded - max(0, e.Kept.First-1) }
+// Behind is how many graded sessions a belief goes by: those since the change that the last alarm found, or all. So many
+// of them are an older fleet's.
+func (e Evidence) Behind() (all, older int) {
+	before := max(0, e.Kept.First-1)
+	return e.Graded - before, max(0, e.Older-before)
+}
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
 // the squares of these.
@@ -105,6 +111,7 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		e.Down.gather(x.Grade)
 	}
 	s.count(&e, x)
+	e.Slope.add(fade(float64(e.At-x.Round), s.SlowHalfLife), x.Load, x.Grade)
 	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
 		e.restart()
 	}
@@ -113,15 +120,41 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 	return alarm
 }
 
-// count adds a session to the sums.
+// count adds a session to the sums that ask for no load.
 func (s Settings) count(e *Evidence, x Graded) {
 	age := float64(e.At - x.Round)
 	slow := fade(age, s.SlowHalfLife)
 	fast := fade(age, s.HalfLife)
 	e.Fast.add(fast, x.Grade)
 	e.Slow.add(slow, x.Grade)
-	e.Slope.add(slow, x.Load, x.Grade)
 	e.Season.add(slow, x.Turn, x.Grade)
+}
+
+// Session is a graded session of an older fleet.
+type Session struct {
+	Category fleet.Category `json:"category"`
+	Grade    *float64       `json:"grade"` // in [0,1]
+	At       time.Time      `json:"at"`
+	Agent    string         `json:"agent"` // empty: nobody knows
+}
+
+// sessionRound is how long a round of an older fleet is taken to have been: that of the timer that stint installs.
+const sessionRound = 30 * time.Minute
+
+// Event has the session count in its category, which is in a round now.
+func (x Session) Event(round fleet.Round, now time.Time) Event {
+	m := Mark{Round: round - fleet.Round(now.Sub(x.At)/sessionRound), Turn: Turn(x.At)}
+	return Event{Kind: Imported, Category: x.Category, Agent: x.Agent, Grade: *x.Grade, Mark: m}
+}
+
+// take adds a session of an older fleet. Nobody knows its load, and the change detector listens to the fleet's own
+// sessions alone: it compares their grades with these.
+func (s Settings) take(a *Arm, m Mark, grade float64) {
+	e := s.forward(a.Evidence, a.Round)
+	e.Graded++
+	e.Older++
+	s.count(&e, Graded{Round: m.Round, Turn: m.Turn, Grade: grade})
+	a.Evidence = e
 }
 
 // forward brings evidence to the round now, never back: faded evidence stays faded.

@@ -22,6 +22,7 @@ const (
 	Vain      Kind = "vain"      // stint could not run a session at its task
 	Slept     Kind = "slept"     // a fire had seen work, and its session found none
 	Woken     Kind = "woken"     // a task changed, or a person resumed a category, or all of them
+	Imported  Kind = "imported"  // the grade of a session of an older fleet counts
 )
 
 // Event is one thing that a ranking depends on. Events are numbered in the order in which they were written.
@@ -33,6 +34,7 @@ type Event struct {
 	Run      fleet.RunID    `json:"run,omitempty"`
 	Task     fleet.TaskID   `json:"task,omitempty"`
 	Last     bool           `json:"last,omitempty"`  // no other task is left
+	Agent    string         `json:"agent,omitempty"` // Imported: that worked
 	Grade    float64        `json:"grade,omitempty"` // Ended: the first; Corrected: the one that counts from now on
 	Was      float64        `json:"was,omitempty"`   // Corrected: the one that counted until now
 	Mark     Mark           `json:"mark,omitzero"`   // Ended, Corrected: from the run's row
@@ -95,6 +97,8 @@ func (st *State) Fold(e Event) (m Mark) {
 			m.Was, m.Became = was, st.Settings.Belief(a, st.prior()).Mean()
 		}
 		m.Counted = a.Graded
+	case Imported:
+		st.Settings.take(a, m, e.Grade)
 	case Corrected:
 		st.Settings.Revise(a, m, e.Was, e.Grade)
 	case Empty, Vain:

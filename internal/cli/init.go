@@ -35,6 +35,7 @@ type initOptions struct {
 	fleet    string
 	agent    string
 	store    string
+	grades   string
 	systemd  bool
 	newStore bool
 	runtime  bool
@@ -55,6 +56,11 @@ manager, which fires every 30 minutes, and a timer stint@FLEET-POOL.timer for ea
 the configuration. Timers of pools that it no longer has are stopped and removed.
 
 Without an agent no timer is started, and --agent gives such a file one later.
+
+With --grades also take over the grades of sessions that an older fleet had, from a file with a JSON
+object on each line: {"category": "code", "grade": 0.7, "at": "2026-06-26T12:00:00Z"}, perhaps with
+"agent". They count with their age, cost nothing, and come before the fleet's first session. A bad
+line is named, and then none counts. Once some count, another import changes nothing.
 
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
 kept: running it twice changes nothing. Run it again after an upgrade: unit files, and the schema
@@ -77,6 +83,7 @@ that editors check stint.toml by, are brought up to date.`,
 	f.StringVar(&o.fleet, "fleet", "", "the `NAME` of the fleet (default: made from the folder's)")
 	f.StringVar(&o.agent, "agent", "", "the `COMMAND` of a shell that does the work, in place of the agents in PATH")
 	f.StringVar(&o.store, "store", "", "the `STORE` where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
+	f.StringVar(&o.grades, "grades", "", "take over the grades in `FILE`, one JSON object a line; - is standard input")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.newStore, "new-store", false, "begin with an empty store where the fleet's is gone")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
@@ -125,7 +132,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
 	s.noteMissing(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units, s.formerPools} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.importGrades, s.schema, s.tasks, s.exclude, s.units, s.formerPools} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -601,6 +608,8 @@ const (
 	kept    = "kept"
 	enabled = "enabled"
 	moved   = "moved here"
+
+	imported = "imported"
 )
 
 func (s *setup) did(path, action string) {

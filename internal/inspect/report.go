@@ -37,6 +37,7 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 	}
 	for _, b := range e.beliefs(s) {
 		o.Beliefs[b.Category] = b.Beta
+		o.Older += b.Older
 	}
 	drawn := store.RunQuery{Limit: mostDrawn}
 	if !span.To.IsZero() {

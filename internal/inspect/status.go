@@ -119,6 +119,7 @@ type StoppedAgent struct {
 type Belief struct {
 	Category fleet.Category
 	Graded   int // sessions that brought a grade
+	Older    int // of an older fleet, that the belief goes by
 	bandit.Beta
 }
 
@@ -344,7 +345,8 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 	settings := e.Config.Selector.Settings()
 	pool := settings.Prior(arms)
 	for i, name := range names {
-		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
+		_, older := arms[i].Behind()
+		list = append(list, Belief{name, arms[i].Graded, older, settings.Belief(arms[i], pool)})
 	}
 	return list
 }

@@ -18,6 +18,7 @@ type Options struct {
 	Step     time.Duration // in which the tallies were counted apart
 	Settings bandit.Settings
 	Beliefs  map[fleet.Category]bandit.Beta // at the end of that time, as the ranking has them
+	Older    int                            // sessions of an older fleet that these go by
 	Runs     []fleet.Run                    // the latest, of which lanes are drawn
 	Fires    []fleet.Fire                   // the latest
 	AllRuns  bool                           // Runs are all that there were in that time

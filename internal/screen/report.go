@@ -64,6 +64,9 @@ func figureLines(s Style, r report.Report) []string {
 		{"fires", fmt.Sprintf("external selector failed %d, gave no ranking %d; follow-up sessions %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
 		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
 	}
+	if r.Older > 0 {
+		rows = append(rows, [2]string{"imported", fmt.Sprintf("%d grades of an older fleet, which only beliefs go by", r.Older)})
+	}
 	var t Table
 	t.Columns = []Column{{}, {}}
 	for _, row := range rows {

@@ -8,6 +8,7 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // shown is the least part of a score that a reason mentions: three decimals.
@@ -137,9 +138,22 @@ func (s Selection) loser(i int, c Score) string {
 	return fmt.Sprintf("%s %s, %s: %s.", c.Category, s.place(i, c), behind, c.made(s.Settings))
 }
 
+// Behind says by which sessions the belief goes.
+func (c Score) Behind() string {
+	all, older := c.Arm.Behind()
+	text := plain.Plural(all, "graded session")
+	if older > 0 {
+		text += fmt.Sprintf(" (%d of them imported)", older)
+	}
+	return text
+}
+
 // made says what the score is made of, in figures.
 func (c Score) made(s bandit.Settings) string {
 	words := []string{fmt.Sprintf("it drew %.3f from Beta(%.2f, %.2f) where %.3f is expected", c.TS, c.Beta.A, c.Beta.B, c.Beta.Mean())}
+	if _, older := c.Arm.Behind(); older > 0 {
+		words = append(words, "going by "+c.Behind())
+	}
 	if debt := c.Explain(s).Debt(); debt != "" {
 		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
 	}

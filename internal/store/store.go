@@ -168,6 +168,10 @@ type Fires interface {
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.
 	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
+	// Import has the graded sessions of an older fleet count in the ranking, with their age: all of them, or none. They
+	// come before the fleet's first session, else [fleet.ErrUsage]. Another import does nothing, and returns how many
+	// sessions are imported already.
+	Import(ctx context.Context, list []bandit.Session) (already int, err error)
 	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
 	// Pause keeps fires from starting what it names, in place of an earlier pause

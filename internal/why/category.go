@@ -163,7 +163,7 @@ func (c Category) believed() []string {
 	var list []string
 	if e := s.Explain(c.Ranking.Settings); !s.Alone {
 		list = append(list, sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
-			e.Mean, e.Low, e.High, plain.Plural(s.Arm.Behind(), "graded session")))
+			e.Mean, e.Low, e.High, s.Behind()))
 	}
 	for _, r := range c.GradeChanges {
 		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))

@@ -174,10 +174,13 @@ func repeatedWrites() map[string]repeated {
 		"forget a machine":  {isGone, silent(func(ctx context.Context, b bundle) error { return b.ForgetHost(ctx, "a") }), nil},
 		"ask to stop":       {works, func(ctx context.Context, b bundle) (any, error) { return b.AskToStop(ctx, "0r1", "why") }, nil},
 		"pause":             {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
-		"resume":            {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
-		"go away":           {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
-		"forget":            {pastOnce, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
-		"come back":         {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
+		"import": {held, func(ctx context.Context, b bundle) (any, error) {
+			return b.Import(ctx, []bandit.Session{{Category: "code", Grade: new(0.5), At: Start().Add(-time.Hour), Agent: "claude"}})
+		}, 1},
+		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
+		"forget":    {pastOnce, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
+		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
 	}
 }
 

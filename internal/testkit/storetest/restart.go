@@ -39,6 +39,7 @@ func (contract) Restarts(t *testing.T, b bundle) {
 			"resume":  h.resume,
 			"again":   h.again,
 			"wait":    h.wait,
+			"import":  h.imports,
 			"restart": h.restart,
 			"forget":  h.forgets,
 		})
@@ -51,6 +52,35 @@ type memory struct {
 	*bandit.State
 	fires   fleet.FireID
 	lessons []store.Lesson
+}
+
+// imports takes over an older fleet's sessions, which only one without its own does, once.
+func (h *history) imports(rt *rapid.T) {
+	var list []bandit.Session
+	for range rapid.IntRange(1, 70).Draw(rt, "sessions") {
+		list = append(list, bandit.Session{
+			Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"), Grade: new(rapid.Float64Range(0, 1).Draw(rt, "grade")),
+			At: h.clock.Now().Add(-time.Duration(rapid.IntRange(0, 1e6).Draw(rt, "minutes")) * time.Minute), Agent: "old",
+		})
+	}
+	want, own := 0, false
+	for _, a := range h.Arms {
+		want, own = want+a.Older, own || a.Sessions > 0
+	}
+	got, err := h.Import(h.t.Context(), list)
+	switch {
+	case want > 0:
+		must.Do(h.t, err)
+		same(h.t, "imported already", got, want)
+	case own:
+		mustBe(h.t, err, fleet.ErrUsage)
+	default:
+		must.Do(h.t, err)
+		slices.SortStableFunc(list, func(a, b bandit.Session) int { return a.At.Compare(b.At) })
+		for _, x := range list {
+			h.learn(x.Event(h.State.Arm(x.Category).Round, h.clock.Now()))
+		}
+	}
 }
 
 // learn folds the next event.
