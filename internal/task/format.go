@@ -166,14 +166,11 @@ func (Format) mapped(table, word string, example any) string {
 
 // meaning is what a table takes a word for, whatever its case; the word as it is comes first.
 func meaning[T any](table map[string]T, word string) (value T, ok bool) {
-	lower := strings.ToLower(word)
-	for _, exact := range []string{word, lower} {
-		if value, ok = table[exact]; ok {
-			return value, true
-		}
+	if value, ok = table[word]; ok {
+		return value, true
 	}
 	for _, key := range slices.Sorted(maps.Keys(table)) {
-		if strings.ToLower(key) == lower {
+		if strings.EqualFold(key, word) {
 			return table[key], true
 		}
 	}

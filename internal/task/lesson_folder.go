@@ -35,102 +35,70 @@ type LessonFolder struct {
 //
 // A link to a file is read as the file. A link to a folder is a problem: following
 // it could lead anywhere, and back.
-func (f LessonFolder) List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) {
-	w := walk{LessonFolder: f, first: make(map[fleet.LessonID]string)}
-	top := f.Dir + "/" // The folder may be a link itself, which the slash makes the walk follow.
-	err := filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
+func (f LessonFolder) List(ctx context.Context) (lessons []fleet.Lesson, problems []fleet.LessonProblem, err error) {
+	// An error of another type is that of a file to be ignored.
+	report := func(err error) {
+		if bad, ok := errors.AsType[*fileError](err); ok {
+			problems = append(problems, bad.TaskProblem)
+		}
+	}
+	first := map[fleet.LessonID]string{} // where each id was found
+	top := f.Dir + "/"                   // the folder may be a link itself, which the slash makes the walk follow
+	err = filepath.WalkDir(top, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, fs.ErrNotExist):
+		case path == top && err != nil:
+			report(unreadable(f.Dir, err, "set dir under [lessons] in stint.toml"))
+		case err != nil: // why a folder, taken before, cannot be listed
+			report(unreadable(path, err, moveOut))
 		case path == top:
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				w.report(unreadable(w.Dir, err, "set dir under [lessons] in stint.toml"))
+		case strings.HasPrefix(entry.Name(), "."):
+			if entry.IsDir() {
+				return fs.SkipDir
 			}
-			return nil
+		case linksFolder(path, entry):
+			report(newError(path, 0, "a link to a folder is not followed: link its files, or move them here"))
+		case !entry.IsDir() && strings.HasSuffix(path, extension):
+			r, err := f.read(path)
+			switch at, twice := first[r.lesson.ID]; {
+			case err != nil:
+				report(err)
+			case !r.active:
+			case twice:
+				report(newError(path, 0, "a second lesson %q, the first is %q: rename one", r.lesson.ID, at))
+			default:
+				first[r.lesson.ID] = path
+				lessons = append(lessons, r.lesson)
+				for _, problem := range r.unknown {
+					report(problem)
+				}
+			}
 		}
-		return w.visit(path, entry, err)
+		return nil
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("list lessons: %w", err)
 	}
-	slices.SortFunc(w.lessons, func(a, b fleet.Lesson) int { return cmp.Compare(a.ID, b.ID) })
-	return w.lessons, w.problems, nil
+	slices.SortFunc(lessons, func(a, b fleet.Lesson) int { return cmp.Compare(a.ID, b.ID) })
+	return lessons, problems, nil
 }
 
-// walk is one reading of a folder.
-type walk struct {
-	LessonFolder
-	lessons  []fleet.Lesson
-	problems []fleet.LessonProblem
-	first    map[fleet.LessonID]string // where each id was found
-}
-
-// visit takes an entry of the folder. An error is why a sub-folder, taken before,
-// cannot be listed.
-func (w *walk) visit(path string, entry fs.DirEntry, err error) error {
-	switch {
-	case err != nil:
-		if !errors.Is(err, fs.ErrNotExist) {
-			w.report(unreadable(path, err, moveOut))
-		}
-	case entry.IsDir():
-		if hidden(entry) {
-			return fs.SkipDir
-		}
-	case hidden(entry):
-	case linksFolder(path, entry):
-		w.report(newError(path, 0, "a link to a folder is not followed: link its files, or move them here"))
-	case strings.HasSuffix(path, extension):
-		w.visitFile(path)
-	}
-	return nil
-}
-
-// visitFile reads a file. One that was deleted since is ignored.
-func (w *walk) visitFile(path string) {
+// read reads a file. One that was deleted since is ignored.
+func (f LessonFolder) read(path string) (reading, error) {
 	data, _, err := Folder{}.readFile(path)
 	switch {
 	case err != nil:
-		w.report(explain(path, err))
-	case !isReadme(path, data):
-		w.take(path, data)
+		return reading{}, explain(path, err)
+	case isReadme(path, data):
+		return reading{}, errIgnored
 	}
+	return parseLesson(path, data, f.Categories)
 }
-
-// take adds the lesson that a file's bytes are.
-func (w *walk) take(path string, data []byte) {
-	r, err := parseLesson(path, data, w.Categories)
-	if err != nil {
-		w.report(err)
-		return
-	}
-	if !r.active {
-		return
-	}
-	if first, ok := w.first[r.lesson.ID]; ok {
-		w.report(newError(path, 0, "a second lesson %q, the first is %q: rename one", r.lesson.ID, first))
-		return
-	}
-	w.first[r.lesson.ID] = path
-	w.lessons = append(w.lessons, r.lesson)
-	for _, problem := range r.unknown {
-		w.report(problem)
-	}
-}
-
-// report keeps a problem. An error of another type is that of a file to be ignored.
-func (w *walk) report(err error) {
-	if bad, ok := errors.AsType[*fileError](err); ok {
-		w.problems = append(w.problems, bad.TaskProblem)
-	}
-}
-
-func hidden(entry fs.DirEntry) bool { return strings.HasPrefix(entry.Name(), ".") }
-
-func isLink(entry fs.DirEntry) bool { return entry.Type()&fs.ModeSymlink != 0 }
 
 func linksFolder(path string, entry fs.DirEntry) bool {
-	if !isLink(entry) {
+	if entry.Type()&fs.ModeSymlink == 0 {
 		return false
 	}
 	info, err := os.Stat(path)

@@ -1,6 +1,7 @@
 package task
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -40,7 +41,7 @@ func (l Listing) Parse(data []byte) ([]fleet.Task, []fleet.TaskProblem) {
 	if err != nil {
 		return nil, []fleet.TaskProblem{l.failure(err)}
 	}
-	reader := newItemReader(l)
+	reader := &itemReader{Listing: l}
 	var tasks []fleet.Task
 	var problems []fleet.TaskProblem
 	for i, item := range list {
@@ -92,20 +93,10 @@ func (l Listing) id(s string) string {
 // of the current one is kept in err.
 type itemReader struct {
 	Listing
-	paths map[fleet.TaskField][]string
 
-	current object
+	raw     json.RawMessage
+	current map[string]any // raw
 	err     error
-}
-
-func newItemReader(l Listing) *itemReader {
-	r := &itemReader{Listing: l, paths: map[fleet.TaskField][]string{}}
-	for field, path := range l.Fields {
-		if path != "" {
-			r.paths[field] = strings.Split(path, ".")
-		}
-	}
-	return r
 }
 
 func (r *itemReader) task(i item) (fleet.Task, error) {
@@ -146,12 +137,12 @@ func (r *itemReader) task(i item) (fleet.Task, error) {
 // checkOwner refuses an item that has its state in another field than is said: a closed
 // one would be offered as work.
 func (r *itemReader) checkOwner() {
-	path := r.paths[fleet.FieldState]
-	if r.current.members[path[0]] != nil {
+	path, _, _ := strings.Cut(r.Fields[fleet.FieldState], ".")
+	if _, given := r.current[path]; given {
 		return
 	}
 	for _, name := range stateFields() {
-		if r.current.members[name] != nil {
+		if _, given := r.current[name]; given {
 			r.fail(fmt.Errorf("%s, and no %s: say under [tasks.source.%s] where the state is, as in fields = { state = %q }",
 				name, r.Fields[fleet.FieldState], r.Name, name))
 			return
@@ -169,7 +160,7 @@ func seenItem(t fleet.Task) string {
 }
 
 // open makes the item the current one.
-func (r *itemReader) open(i item) (err error) {
+func (r *itemReader) open(i item) error {
 	r.err = nil
 	switch {
 	case i.err != nil:
@@ -179,10 +170,12 @@ func (r *itemReader) open(i item) (err error) {
 	case !utf8.Valid(i.raw):
 		return errors.New("not valid UTF-8")
 	case i.raw[0] != '{':
-		return fmt.Errorf("want an object, not %s", brief(i.raw))
+		return fmt.Errorf("want an object, not %s", plain.Short(string(i.raw), maxBrief))
 	}
-	r.current, err = newObject(i.raw)
-	return err
+	r.raw, r.current = i.raw, nil
+	decoder := json.NewDecoder(bytes.NewReader(i.raw))
+	decoder.UseNumber() // which is as it was written
+	return decoder.Decode(&r.current)
 }
 
 func (r *itemReader) ownID() fleet.TaskID {
@@ -198,16 +191,16 @@ func (r *itemReader) ownID() fleet.TaskID {
 }
 
 // words are the texts of a field, as printed; listed means that they are of a list.
-func (r *itemReader) words(field fleet.TaskField) (words []string, listed bool) {
-	path, ok := r.paths[field]
-	if !ok {
+func (r *itemReader) words(field fleet.TaskField) (list []string, listed bool) {
+	path := r.Fields[field]
+	if path == "" {
 		return nil, false
 	}
-	words, listed, err := r.current.words(path)
+	list, listed, err := words(r.current, strings.Split(path, "."))
 	if err != nil {
-		r.fail(fmt.Errorf("%s (%s): %w", r.Fields[field], field, err))
+		r.fail(fmt.Errorf("%s (%s): %w", path, field, err))
 	}
-	return words, listed
+	return list, listed
 }
 
 // prose is text of any number of lines. Trackers hold what others wrote: control characters are
@@ -248,14 +241,16 @@ func (r *itemReader) required() (list []string) {
 	if r.Fields[fleet.FieldRequires] != fleet.BeadsRequires {
 		return r.list(fleet.FieldRequires)
 	}
-	var all []struct {
-		Type string `json:"type"`
-		On   string `json:"depends_on_id"`
+	var item struct {
+		Dependencies []struct {
+			Type string `json:"type"`
+			On   string `json:"depends_on_id"`
+		} `json:"dependencies"`
 	}
-	if json.Unmarshal(r.current.members["dependencies"], &all) != nil {
+	if json.Unmarshal(r.raw, &item) != nil {
 		return nil
 	}
-	for _, d := range all {
+	for _, d := range item.Dependencies {
 		if slices.Contains([]string{"blocks", "conditional-blocks", "waits-for"}, d.Type) && !slices.Contains(list, d.On) {
 			list = append(list, d.On)
 		}

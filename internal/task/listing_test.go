@@ -207,7 +207,6 @@ func TestParseListingProblems(t *testing.T) {
 		"unknown state":    {`{"id":"a","status":"weird"}`, "beads:1: status (state): \"weird\" is not known: say under [tasks.source.beads] what it means\n"},
 		"unknown priority": {`{"id":"a","priority":9}`, "beads:1: priority (priority): \"9\" is not known: say under [tasks.source.beads] what it means\n"},
 		"date":             {`{"id":"a","created_at":"soon"}`, "beads:1: created_at (created): date \"soon\": want 2026-01-02 or 2026-01-02T15:04:05Z\n"},
-		"key twice":        {`[{"id":"a","id":"b"},{"id":"c"}]`, "beads:1: id (id): the key \"id\" is given twice\nc\n"},
 		"not UTF-8":        {"[{\"id\":\"a\",\"title\":\"caf\xe9\"},{\"id\":\"b\"}]", "beads:1: not valid UTF-8\nb\n"},
 		"large":            {`[{"id":"a","description":"` + strings.Repeat("x", 1<<20) + `"},{"id":"b"}]`, "beads:1: larger than 1 MiB\nb\n"},
 		"deep":             {strings.Repeat("[", 20000) + strings.Repeat("]", 20000), "beads: not JSON: invalid character '[' exceeded max depth\n"},

@@ -12,28 +12,18 @@ func title(body, id string) string {
 	code := "" // the marker that ends the code block we are in
 	for line := range strings.Lines(body) {
 		text := strings.TrimLeft(line, " ")
-		switch marker := codeMarker(text); {
+		switch marker := text[:min(3, len(text))]; {
 		case len(line)-len(text) > 3: // An indented code block.
+		case marker == code:
+			code = ""
 		case code != "":
-			if marker == code {
-				code = ""
-			}
-		case marker != "":
+		case marker == "```", marker == "~~~":
 			code = marker
 		case heading(text) != "":
 			return heading(text)
 		}
 	}
 	return id
-}
-
-func codeMarker(line string) string {
-	for _, marker := range []string{"```", "~~~"} {
-		if strings.HasPrefix(line, marker) {
-			return marker
-		}
-	}
-	return ""
 }
 
 func heading(line string) string {
