@@ -56,7 +56,6 @@ func rules() map[string]rule {
 		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
 		"internal/grade":      {house: []string{"internal/fleet"}, not: world},
 		"internal/report":     {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
-		"internal/doctor":     {house: []string{"internal/box", "internal/fleet"}, not: world},
 		"internal/review":     {house: []string{"internal/fleet"}, not: world},
 		"internal/box":        {house: []string{"internal/fleet"}, not: world},
 
@@ -146,7 +145,7 @@ func rules() map[string]rule {
 		// explainer, and write nothing.
 		"internal/wire": {
 			house: []string{
-				"internal/config", "internal/doctor", "internal/fleet", "internal/inspect", "internal/review", "internal/store", "internal/view", "internal/why",
+				"internal/config", "internal/fleet", "internal/inspect", "internal/review", "internal/store", "internal/view", "internal/why",
 			},
 			not: world,
 		},
@@ -159,7 +158,7 @@ func rules() map[string]rule {
 			not: []string{"context", "database/sql", "log", "net/http", "os", "os/exec", "syscall"},
 		},
 		"internal/screen": {
-			house:   []string{"internal/bandit", "internal/doctor", "internal/fleet", "internal/inspect", "internal/report", "internal/review", "internal/survey", "internal/why"},
+			house:   []string{"internal/bandit", "internal/fleet", "internal/inspect", "internal/report", "internal/review", "internal/survey", "internal/why"},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
 			not:     world,
 		},
@@ -178,9 +177,23 @@ func rules() map[string]rule {
 		},
 
 		"systemd": {house: []string{"internal/fleet"}, not: world},
+		"internal/install": {
+			house:   []string{"internal/config", "internal/fleet", "internal/systemd", "systemd"},
+			foreign: []string{"github.com/google/renameio/v2"},
+			not:     outside,
+		},
+		// doctor looks at all that a fleet depends on, so it knows the adapters.
+		"internal/doctor": {
+			house: []string{
+				"internal/box", "internal/command", "internal/config", "internal/engine", "internal/fleet", "internal/inspect", "internal/install", "internal/machine",
+				"internal/rundir", "internal/screen", "internal/session", "internal/store", "internal/store/postgres", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/workspace",
+			},
+			foreign: []string{"github.com/charmbracelet/x/ansi"},
+			not:     []string{"database/sql", "net"},
+		},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect",
+				"internal/bandit", "internal/box", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect", "internal/install",
 				"internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
 				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/view", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
 			},

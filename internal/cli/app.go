@@ -26,6 +26,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/gate"
 	"stint/internal/inspect"
+	"stint/internal/install"
 	"stint/internal/machine"
 	"stint/internal/notice"
 	"stint/internal/plain"
@@ -80,7 +81,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Work:     places,
 			Gates:    newGates(c),
 			Machine:  func() string { return machine.ReadPressure(os.DirFS("/proc")).Refuse() },
-			Timers:   timers{c.Fleet},
+			Timers:   install.Timers{Fleet: c.Fleet},
 			Log:      a.log,
 			Now:      a.Now,
 			Random:   a.Random,
@@ -392,7 +393,7 @@ func (a *app) newNotices(c *config.Config) engine.Notices {
 func operators(c *config.Config, argv []string) command.Command {
 	return command.Command{
 		Argv: argv, Dir: c.Workspace, Timeout: c.Command.Timeout, Guard: c.Trust.Check,
-		Env: append(passed(c.Command.PassEnvironment, os.Getenv), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
+		Env: append(config.Agent{PassEnvironment: c.Command.PassEnvironment}.Passed(os.Getenv), "STINT_FLEET="+string(c.Fleet), "STINT_CONFIG="+c.Path, "STINT_WORKSPACE="+c.Workspace),
 	}
 }
 
@@ -452,15 +453,6 @@ func (a *app) user() string {
 		return u.Username
 	}
 	return strconv.Itoa(os.Getuid())
-}
-
-// binary is the path of this program, as units are to name it.
-func binary() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
 }
 
 // checkUnitPaths refuses what could not be handed to systemd, before anything is

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/doctor"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -96,7 +99,10 @@ func (a *app) configCheck(ctx context.Context) error {
 	for _, w := range warnings {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain.Text(w.Pos), plain.Text(w.Text))
 	}
-	others := append(idleAgents(a.agentFacts(c, unitEnvironment(ctx))), a.missingPlaces(ctx, c)...)
+	d := a.doctor(c)
+	d.Environment = doctor.Environment(ctx)
+	idle, _ := d.Idle()
+	others := append(idle, a.missingPlaces(ctx, c)...)
 	if err := fleet.CheckUnitWord(c.Path); err != nil {
 		others = append(others, err.Error())
 	}
@@ -136,7 +142,7 @@ func (a *app) missingPlaces(ctx context.Context, c *config.Config) (list []strin
 
 // missingFolders is [app.missingPlaces] in a repository that is there.
 func (a *app) missingFolders(ctx context.Context, c *config.Config) (list []string) {
-	if len(c.Tasks.Sources) == 0 && c.WantsTasks() && gone(c.Tasks.Dir) {
+	if _, err := os.Stat(c.Tasks.Dir); len(c.Tasks.Sources) == 0 && c.WantsTasks() && errors.Is(err, fs.ErrNotExist) {
 		list = append(list, fmt.Sprintf("tasks.dir: %s is missing, so no session has a task: mkdir -p %s", c.Tasks.Dir, fleet.ShellWord(c.Tasks.Dir)))
 	}
 	if c.Review.Target != "" {

@@ -1,18 +1,19 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
 	"stint/internal/doctor"
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/screen"
-	"stint/internal/wire"
 )
 
 type doctorOptions struct {
@@ -49,20 +50,19 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 	}
 	c, broken := a.loadConfig()
 	if broken != nil {
-		list := doctor.Examine(a.lookAtMachine(ctx, broken).Facts)
-		a.printFindings("", list, nil, o)
+		a.printFindings("", (&doctor.Doctor{Fault: broken, Now: a.Now, Getenv: a.Getenv}).Examine(ctx), nil, o)
 		return broken
 	}
-	seen := a.inspect(ctx, c)
+	d := a.doctor(c)
+	list := d.Examine(ctx)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // what was not looked at for that is no finding
 	}
-	list := doctor.Examine(seen.Facts)
 	var done []doctor.Repaired
 	if o.fix {
-		done = a.repair(ctx, c, seen, doctor.Repairs(list), o.dryRun)
+		done = d.Repair(ctx, list, o.dryRun)
 		if len(done) > 0 && !o.dryRun {
-			list = doctor.Examine(a.inspect(ctx, c).Facts)
+			list = a.doctor(c).Examine(ctx)
 		}
 	}
 	a.printFindings(c.Fleet, list, done, o)
@@ -70,6 +70,42 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 		return err
 	}
 	return verdict("doctor", list)
+}
+
+// doctor looks at a fleet as its commands use it.
+func (a *app) doctor(c *config.Config) *doctor.Doctor {
+	d := &doctor.Doctor{
+		Config: c, Now: a.Now, Getenv: a.Getenv, Clone: a.places(c).Clone, Tasks: taskFolder(c), File: a.storeOptions(c),
+		Gone: func() error { return a.storeGone(c) }, Self: func() fleet.Host { return a.ownHost(c) },
+		Engine: func(ctx context.Context, write bool, fn func(*engine.Engine) error) error {
+			how := reading
+			if write {
+				how = writing
+			}
+			return a.withEngine(ctx, how, nil, fn)
+		},
+	}
+	if c.Store.Shared() {
+		d.Server, d.WeakTLS = a.serverOptions(c), a.server(c).WeakTLS
+	}
+	return d
+}
+
+// failures is what could not be fixed, and the first hint of it: status 1, whatever the
+// status of the command is that fixes only that.
+func failures(done []doctor.Repaired) error {
+	var texts []string
+	hint := ""
+	for _, m := range done {
+		if m.Err != nil {
+			texts = append(texts, fmt.Sprintf("fix %s: %v", m.Repair, m.Err))
+			hint = cmp.Or(hint, fleet.Hint(m.Err))
+		}
+	}
+	if texts == nil {
+		return nil
+	}
+	return fleet.WithHint(errors.New(strings.Join(texts, "; ")), hint)
 }
 
 // verdict is nil when nothing keeps the fleet from working.
@@ -81,7 +117,7 @@ func verdict(of string, list []doctor.Finding) error {
 }
 
 func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
-	if a.asObject(wire.NewDoctor(f, list, done, o.dryRun)) {
+	if a.asObject(doctorObject(f, list, done, o.dryRun)) {
 		return
 	}
 	for _, m := range done {
@@ -90,7 +126,7 @@ func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.R
 	if o.fix && len(done) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing that could be fixed without a person")
 	}
-	a.print(screen.Findings(list, a.style()))
+	a.print(doctor.Lines(list, a.style()))
 }
 
 func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
@@ -104,11 +140,4 @@ func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
 	if m.Err != nil {
 		fmt.Fprintf(a.Stdout, "not fixed %s: %s\n", m.Repair, plain.Line(m.Err.Error()))
 	}
-}
-
-// configFacts are what "stint config check" prints about a configuration that can be used.
-func configFacts(c *config.Config) doctor.Config {
-	facts := doctor.Config{Path: c.Path, Held: c.Untrusted(), Broken: c.Trust.Broken}
-	facts.Warnings = plain.Each(c.Warnings(), func(w config.Problem) string { return w.Pos + ": " + w.Text })
-	return facts
 }

@@ -13,6 +13,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/install"
 	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/session"
@@ -71,7 +72,7 @@ func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
 	if err != nil {
 		return err
 	}
-	program, err := binary()
+	program, err := install.Binary()
 	if err != nil {
 		return err
 	}

@@ -22,13 +22,13 @@ import (
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
+	"stint/internal/install"
 	"stint/internal/plain"
 	"stint/internal/session"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
 	"stint/internal/wire"
-	units "stint/systemd"
 )
 
 type initOptions struct {
@@ -132,7 +132,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
 	s.noteMissing(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.importGrades, s.schema, s.tasks, s.exclude, s.units, s.formerPools} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.importGrades, s.schema, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 
 // askEnvironment finds out what a unit of the fleet is given.
 func (s *setup) askEnvironment(ctx context.Context) {
-	s.environment = unitEnvironment(ctx)
+	s.environment = doctor.Environment(ctx)
 	if fleet.Variable(s.environment, "PATH") == "" {
 		s.environment = append(s.environment, "PATH="+systemPath)
 	}
@@ -156,9 +156,9 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return nil, err
 	}
 	options := s.configOptions()
-	done := created
+	done := install.Created
 	if old := s.withoutAgent(path); old != nil {
-		done, s.o.fleet = updated, string(old.Fleet)
+		done, s.o.fleet = install.Updated, string(old.Fleet)
 		if old.Store.Shared() {
 			s.o.store = old.StoreText
 		}
@@ -173,7 +173,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		if err == nil && s.o.agent != "" {
 			err = fleet.WithHint(usage(fmt.Errorf("--agent: %s has an agent already: %s", path, c.AgentNames()[0])), "edit its command there")
 		}
-		s.did(path, kept)
+		s.did(path, install.Kept)
 		return c, err
 	}
 	if above := config.Nearest(filepath.Dir(s.dir)); above != "" && s.o.fleet == "" {
@@ -281,9 +281,8 @@ func (s *setup) agents() (list []config.SampleAgent) {
 			continue
 		}
 		agent.Command[0] = path
-		list = append(list, config.SampleAgent{
-			Name: name, Preset: name, Command: agent.Command, Path: s.programFacts(agent, s.environment, s.dir).Repair,
-		})
+		_, repaired := (&doctor.Doctor{Getenv: s.Getenv, Environment: s.environment}).Program(name, agent, s.dir)
+		list = append(list, config.SampleAgent{Name: name, Preset: name, Command: agent.Command, Path: repaired})
 	}
 	if s.noAgent = len(list) == 0; s.noAgent {
 		s.missing = append(s.missing,
@@ -310,9 +309,10 @@ func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
 		s.missing = append(s.missing, "a git work tree: without one a session's work is known only from its result file; run: git init")
 	}
 	if !s.noAgent {
-		s.missing = append(s.missing, idleAgents(s.agentFacts(c, s.environment))...)
+		idle, _ := s.doctor(c).Idle()
+		s.missing = append(s.missing, idle...)
 	}
-	program, err := binary()
+	program, err := install.Binary()
 	if err == nil {
 		err = checkUnitPaths(program, c.Path)
 	}
@@ -350,7 +350,7 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		return err
 	}
 	if _, err := os.Lstat(path); err != nil {
-		s.did(path, created)
+		s.did(path, install.Created)
 		if s.o.dryRun {
 			return nil
 		}
@@ -359,9 +359,9 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		if err != nil {
 			return err
 		}
-		s.did(path, kept)
+		s.did(path, install.Kept)
 		if former != "" {
-			s.did("workspace "+former, moved)
+			s.did("workspace "+former, "moved here")
 		}
 		if s.o.dryRun {
 			return nil
@@ -383,14 +383,14 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 
 // sharedState makes the folder for the identity, the locks and the runs of one machine of a fleet.
 func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
-	for _, f := range doctor.ExamineStore(s.serverFacts(ctx, c)) {
+	for _, f := range s.doctor(c).Store(ctx) {
 		if f.State == doctor.Problem {
 			s.missing = append(s.missing, "the store: "+f.What+"; "+f.Fix)
 		}
 	}
-	done := kept
+	done := install.Kept
 	if _, err := os.Lstat(c.State); err != nil {
-		done = created
+		done = install.Created
 	}
 	s.did(c.State, done)
 	if s.o.dryRun {
@@ -404,13 +404,13 @@ func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
 func (s *setup) schema(_ context.Context, c *config.Config) error {
 	var text bytes.Buffer
 	printJSON(&text, configSchema())
-	return s.write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
+	return install.Plan{DryRun: s.o.dryRun, Did: s.did}.Write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
 }
 
 // tasks makes the folder of tasks, with a first one in it, unless there is one.
 func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 	if _, err := os.Stat(c.Tasks.Dir); err == nil {
-		s.did(c.Tasks.Dir, kept)
+		s.did(c.Tasks.Dir, install.Kept)
 		return nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -420,7 +420,7 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 		SuccessCriterion: "README.md says in three sentences what the repository is for",
 		Body:             "Read the repository. If README.md does not say what it is for, write that down there and commit it.\n",
 	}
-	s.did(filepath.Join(c.Tasks.Dir, string(draft.ID)+".md"), created)
+	s.did(filepath.Join(c.Tasks.Dir, string(draft.ID)+".md"), install.Created)
 	_, err := taskFolder(c).Add(ctx, draft, s.o.dryRun)
 	return err
 }
@@ -436,181 +436,50 @@ func (s *setup) exclude(ctx context.Context, c *config.Config) error {
 	if err != nil || path == "" {
 		return err // without a repository there is nothing to write to
 	}
-	return s.write(path, []byte(text))
+	return install.Plan{DryRun: s.o.dryRun, Did: s.did}.Write(path, []byte(text))
 }
 
-// units installs, enables and starts the timers, of the fleet and of its further pools.
+// units installs, enables and starts the timers, of the fleet and of its further pools, and removes those
+// of pools that the configuration does not fire any more.
 func (s *setup) units(ctx context.Context, c *config.Config) error {
 	if !s.o.systemd {
 		return nil
 	}
-	if here := s.agentFacts(c, s.environment); len(idleAgents(here)) == len(here) { // each fire would burn its sessions
+	p, err := s.plan(c, s.o.runtime)
+	if err != nil {
+		return err
+	}
+	if _, all := s.doctor(c).Idle(); all { // each fire would burn its sessions
 		s.missing = append(s.missing, "the timer: it is started once there is an agent; then: stint init --systemd")
-		return nil
+		return p.UndoFormer(ctx)
 	}
-	var timers []string
-	for _, pool := range c.FiredPools() {
-		timers = append(timers, timerUnit(c.Fleet, pool))
-	}
-	if err := s.install(ctx, c, c.FiredPools()[1:], timers); err != nil {
+	timers := plain.Each(c.FiredPools(), func(pool string) string { return install.Timer(c.Fleet, pool) })
+	if err := p.Apply(ctx, c.FiredPools()[1:], timers); err != nil {
 		return err
 	}
 	on, err := systemd.Linger()
 	if err == nil && !on {
 		s.missing = append(s.missing, "lingering: without it the fleet stops when you log out; run: loginctl enable-linger")
 	}
-	return err
-}
-
-// install writes the units of the fleet and of its further pools, and enables and starts timers.
-//
-// If we die between two of these steps, running init again does the rest: the
-// timers are the last files, and nothing fires before they are started.
-func (s *setup) install(ctx context.Context, c *config.Config, pools, timers []string) error {
-	program, err := binary()
 	if err != nil {
 		return err
 	}
-	files, err := units.Files(units.Options{
-		Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: pools, Credentials: c.Credentials, Runtime: s.o.runtime, Spread: c.Store.Shared(),
-	})
-	if err != nil {
-		return err
-	}
-	folder, err := s.unitFolder(s.o.runtime)
-	if err != nil {
-		return err
-	}
-	dropIn := filepath.Join(folder, units.DropIn(units.Instance(c.Fleet, "")))
-	if whose, err := ownerOf(dropIn, c); err != nil {
-		return err
-	} else if whose == another {
-		return fleet.WithHint(usage(fmt.Errorf("%s is the timer's of another configuration", dropIn)),
-			"give this fleet another name")
-	}
-	// The manager is asked first: without one, no file is written.
-	m, err := systemd.Connect(ctx)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	for _, f := range files {
-		if err := s.write(filepath.Join(folder, f.Name), f.Content); err != nil {
-			return err
-		}
-	}
-	if s.o.dryRun {
-		return nil
-	}
-	if err := m.Reload(ctx); err != nil {
-		return err
-	}
-	for _, timer := range timers {
-		if err := s.start(ctx, m, timer); err != nil {
-			return err
-		}
-	}
-	return nil
+	return p.UndoFormer(ctx)
 }
 
-// owner is whose a drop-in is.
-type owner int
-
-const (
-	nobody  owner = iota // there is none
-	ours                 // it names this configuration, or one that is gone
-	another              // it names another, as that of a fleet of the same name
-)
-
-// ownerOf says whose timer a drop-in is for. Where the configuration that it names is gone, as
-// after a workspace was moved, it is that of the fleet of its name.
-func ownerOf(dropIn string, c *config.Config) (owner, error) {
-	text, err := os.ReadFile(dropIn)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nobody, nil
-	case err != nil:
-		return nobody, err
-	}
-	named := regexp.MustCompile(` --config (\S+) `).FindSubmatch(text)
-	if named != nil && (string(named[1]) == c.Path || gone(string(named[1]))) {
-		return ours, nil
-	}
-	return another, nil
+// doctor looks for agents as a unit of the fleet would.
+func (s *setup) doctor(c *config.Config) *doctor.Doctor {
+	d := s.app.doctor(c)
+	d.Environment = s.environment
+	return d
 }
 
-// gone reports whether a file is not there.
-func gone(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
+// plan is what the fleet has at the service manager.
+func (s *setup) plan(c *config.Config, runtime bool) (p install.Plan, err error) {
+	p = install.Plan{Config: c, Runtime: runtime, DryRun: s.o.dryRun, Did: s.did}
+	p.Folder, err = install.Folder(s.Getenv, runtime)
+	return p, err
 }
-
-// unitFolder is where the user's manager looks for units: the user's own, or
-// those until the machine goes down.
-func (a *app) unitFolder(runtime bool) (string, error) {
-	base := a.Getenv("XDG_RUNTIME_DIR")
-	if !runtime {
-		base = a.Getenv("XDG_CONFIG_HOME")
-		if base == "" && a.Getenv("HOME") != "" {
-			base = filepath.Join(a.Getenv("HOME"), ".config")
-		}
-	}
-	if base == "" {
-		return "", usage(errors.New("no folder for unit files: set HOME, or XDG_RUNTIME_DIR for --runtime"))
-	}
-	return filepath.Join(base, "systemd", "user"), nil
-}
-
-// write brings a file to its content.
-func (s *setup) write(path string, content []byte) error {
-	action := created
-	if old, err := os.ReadFile(path); err == nil {
-		if bytes.Equal(old, content) {
-			s.did(path, kept)
-			return nil
-		}
-		action = updated
-	}
-	s.did(path, action)
-	if s.o.dryRun {
-		return nil
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return renameio.WriteFile(path, content, 0o644)
-}
-
-// start enables and starts the timer.
-func (s *setup) start(ctx context.Context, m *systemd.Manager, timer string) error {
-	changed, err := m.Enable(ctx, timer, s.o.runtime)
-	if err != nil {
-		return err
-	}
-	action := kept
-	if changed {
-		action = enabled
-		if err := m.Reload(ctx); err != nil {
-			return err
-		}
-	}
-	if err := m.StartUnit(ctx, timer); err != nil {
-		return err
-	}
-	s.did(timer, action)
-	return nil
-}
-
-// The words for what init did with a path or a unit.
-const (
-	created = "created"
-	updated = "updated"
-	kept    = "kept"
-	enabled = "enabled"
-	moved   = "moved here"
-
-	imported = "imported"
-)
 
 func (s *setup) did(path, action string) {
 	s.changes = append(s.changes, wire.Change{Path: path, Action: action})
@@ -638,7 +507,7 @@ func (s *setup) report(ctx context.Context, c *config.Config) {
 
 // firstFire says when the timer comes, as far as it is known.
 func (s *setup) firstFire(ctx context.Context, c *config.Config) string {
-	list, err := timers{c.Fleet}.Timers(ctx, c.FiredPools()[:1])
+	list, err := install.Timers{Fleet: c.Fleet}.Timers(ctx, c.FiredPools()[:1])
 	if err != nil || list[0].Next.IsZero() {
 		return ""
 	}
@@ -648,7 +517,7 @@ func (s *setup) firstFire(ctx context.Context, c *config.Config) string {
 func (s *setup) printChanges() {
 	for _, ch := range s.changes {
 		action := ch.Action
-		if s.o.dryRun && action != kept {
+		if s.o.dryRun && action != install.Kept {
 			action = "would be " + action
 		}
 		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain.Text(ch.Path))

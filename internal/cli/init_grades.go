@@ -14,6 +14,7 @@ import (
 	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/install"
 	"stint/internal/plain"
 )
 
@@ -35,7 +36,7 @@ func (s *setup) importGrades(ctx context.Context, c *config.Config) error {
 	if err != nil {
 		return usage(err)
 	}
-	what, done := plain.Plural(len(list), "grade")+" of "+name, imported
+	what, done := plain.Plural(len(list), "grade")+" of "+name, "imported"
 	if !s.o.dryRun {
 		db, err := s.openStore(ctx, c, writing)
 		if err != nil {
@@ -46,7 +47,7 @@ func (s *setup) importGrades(ctx context.Context, c *config.Config) error {
 			return err
 		}
 		if already > 0 {
-			what, done = plain.Plural(already, "grade")+" of an earlier import", kept
+			what, done = plain.Plural(already, "grade")+" of an earlier import", install.Kept
 		}
 	}
 	s.did(what, done)

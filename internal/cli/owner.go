@@ -8,6 +8,7 @@ import (
 	"syscall"
 
 	"stint/internal/config"
+	"stint/internal/doctor"
 	"stint/internal/fleet"
 )
 
@@ -19,7 +20,7 @@ func actForOwner(c *config.Config) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	info, err := os.Stat(standing(c.State))
+	info, err := os.Stat(doctor.Standing(c.State))
 	if err != nil {
 		return nil //nolint:nilerr // opening the store reports it
 	}

@@ -11,6 +11,7 @@ import (
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/install"
 	"stint/internal/plain"
 	"stint/internal/view"
 	"stint/internal/wire"
@@ -59,7 +60,7 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 	if err != nil {
 		return err
 	}
-	if options.Binary, err = binary(); err != nil {
+	if options.Binary, err = install.Binary(); err != nil {
 		return err
 	}
 	check := func(e *engine.Engine) error { return e.CheckRun(ctx, options) }

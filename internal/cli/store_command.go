@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
-	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/machine"
 	"stint/internal/plain"
@@ -45,7 +44,7 @@ is status 1, a warning is not. stint doctor checks the same, and the rest of the
 			if err != nil {
 				return err
 			}
-			list := doctor.ExamineStore(a.storeFacts(cmd.Context(), c))
+			list := a.doctor(c).Store(cmd.Context())
 			a.printFindings(c.Fleet, list, nil, doctorOptions{})
 			return verdict("store", list)
 		},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/config"
+	"stint/internal/install"
 	"stint/internal/testkit/must"
 )
 
@@ -18,7 +19,7 @@ func TestStoreMarks(t *testing.T) {
 	at := func(i int) *config.Config {
 		return &config.Config{Fleet: "bob", State: filepath.Join(base, strconv.Itoa(i))}
 	}
-	forget := func(i int) error { return (&removal{setup: &setup{app: a}}).remove(a.storeMark(at(i))) }
+	forget := func(i int) error { return install.Plan{Did: func(string, string) {}}.Remove(a.storeMark(at(i))) }
 	const n = 40
 	for i := range n / 2 {
 		must.Do(t, a.noteStore(at(i)))

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/doctor"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
@@ -198,7 +199,7 @@ const latestRuns = 200
 // or "".
 func unwritable(dir string) string {
 	const writable = 2 // W_OK of access(2)
-	at := standing(dir)
+	at := doctor.Standing(dir)
 	if err := syscall.Access(at, writable); err != nil {
 		return fmt.Sprintf("%s: %v", at, err)
 	}

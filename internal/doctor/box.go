@@ -1,40 +1,48 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
 	"stint/internal/box"
 	"stint/internal/fleet"
+	"stint/internal/session"
 )
 
-func examineBoxes(b Boxes) (list []Finding) {
-	const check = "box"
-	for _, a := range b.Agents {
-		bad := Finding{Check: check, State: Warning, Fix: boxFix(b.Layers)}
-		a.Box.Layers = b.Layers
-		if a.Box.Profile == fleet.BoxLandlock {
-			a.Box.Layers, bad.Fix = fleet.BoxLayers{Landlock: b.Layers.Landlock}, `write box = "workspace", which takes namespaces`
-		}
-		refusal, missing := box.Refusal(a.Box), box.Missing(a.Box)
-		switch {
-		case a.Box.Open():
-			bad.What, bad.Why = a.Agent+": open", "its sessions read and write all that you can"
-			bad.Fix = fmt.Sprintf(`write in stint.toml, [agent.%s]: box = "workspace"`, a.Agent)
-		case refusal != "":
-			bad.State, bad.What, bad.Why = Problem, a.Agent+": "+refusal, "its sessions end before they take a claim"
-		case len(missing) > 0:
-			bad.What = fmt.Sprintf("%s: %s; %s", a.Agent, a.Box, strings.Join(missing, "; "))
-			bad.Why = "one layer of the box does without the other"
-			if a.Box.Profile == fleet.BoxLandlock {
-				bad.Why = "Landlock alone gives no more"
-			}
-		default:
-			bad = ok(check, "%s: %s", a.Agent, a.Box)
-		}
-		list = append(list, bad)
+func (d *Doctor) examineBoxes(ctx context.Context) (list []Finding) {
+	layers := session.Layers(ctx)
+	for _, name := range d.agents() {
+		agent := d.Config.Agents[name]
+		list = append(list, examineBox(name, fleet.Box{Profile: agent.Box, Network: agent.Network, Layers: layers}))
 	}
 	return list
+}
+
+// examineBox judges the box of an agent by the layers that the machine has. Its files differ by session.
+func examineBox(agent string, b fleet.Box) Finding {
+	const check = "box"
+	bad := Finding{Check: check, State: Warning, Fix: boxFix(b.Layers)}
+	if b.Profile == fleet.BoxLandlock {
+		b.Layers, bad.Fix = fleet.BoxLayers{Landlock: b.Layers.Landlock}, `write box = "workspace", which takes namespaces`
+	}
+	refusal, missing := box.Refusal(b), box.Missing(b)
+	switch {
+	case b.Open():
+		bad.What, bad.Why = agent+": open", "its sessions read and write all that you can"
+		bad.Fix = fmt.Sprintf(`write in stint.toml, [agent.%s]: box = "workspace"`, agent)
+	case refusal != "":
+		bad.State, bad.What, bad.Why = Problem, agent+": "+refusal, "its sessions end before they take a claim"
+	case len(missing) > 0:
+		bad.What = fmt.Sprintf("%s: %s; %s", agent, b, strings.Join(missing, "; "))
+		bad.Why = "one layer of the box does without the other"
+		if b.Profile == fleet.BoxLandlock {
+			bad.Why = "Landlock alone gives no more"
+		}
+	default:
+		return ok(check, "%s: %s", agent, b)
+	}
+	return bad
 }
 
 // boxFix brings the layers back that the machine lacks.

@@ -1,17 +1,23 @@
-// Package doctor judges whether a fleet can work, and says what would fix it. It is
-// pure: observations of the machine, the service manager, the store and the workspace come in
-// as [Facts], findings go out. A part that could not be looked at comes in as the reason why,
-// and is a finding of its own: a doctor that stops at the first broken part is of no use where
-// several are.
-//
-// The caller guarantees that the facts are of about one moment, and that a thing that is gone
-// the moment after, such as a run that just ends, was looked at twice.
+// Package doctor checks whether a fleet can work. Each check looks at one thing, judges it, and says
+// or does what repairs it. A part that nobody could look at is a finding of its own: where several
+// parts are broken, the checks of the others go on.
 package doctor
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"time"
 
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/store/postgres"
+	"stint/internal/store/sqlite"
+	"stint/internal/systemd"
+	"stint/internal/task"
+	"stint/internal/workspace"
 )
 
 // State is how a check came out.
@@ -28,14 +34,14 @@ const (
 	Unknown State = "unknown"
 )
 
-// Repair is what can be done about a finding without a person.
+// Repair names what can be done about a finding without a person.
 type Repair string
 
 const (
-	RepairLinger Repair = "linger"       // have the user's manager outlive the last logout
-	RepairMode   Repair = "state_folder" // keep others out of the state folder
-	RepairReap   Repair = "runs"         // close the runs whose session is gone
-	RepairTimers Repair = "timer"        // bring unit files up to date, and start the timers that are enabled
+	repairLinger Repair = "linger"       // have the user's manager outlive the last logout
+	repairMode   Repair = "state_folder" // keep others out of the state folder
+	repairRuns   Repair = "runs"         // close the runs whose session is gone
+	repairTimers Repair = "timer"        // bring unit files up to date, and start the timers that are enabled
 )
 
 // Finding is what one check found out about one thing.
@@ -55,23 +61,94 @@ type Repaired struct {
 	Err    error
 }
 
-// Examine judges the facts, in an order in which one would look: first the things that others
+// Doctor looks at one fleet once.
+type Doctor struct {
+	Config *config.Config // nil: it cannot be used, for the reason in Fault; then only the machine is looked at
+	Fault  error
+	Now    func() time.Time
+	Getenv func(string) string
+	// Environment is that of the fleet's units. It is nil if the service manager cannot be asked; Examine asks it.
+	Environment []string
+
+	Clone   workspace.Clone
+	Tasks   task.Sources
+	File    sqlite.Options
+	Server  postgres.Options
+	WeakTLS string       // the sslmode that lets another pose as the server; empty: none could
+	Gone    func() error // says that there was a store and it is not there any more
+	Self    func() fleet.Host
+	Engine  func(ctx context.Context, write bool, fn func(*engine.Engine) error) error
+
+	timers   []timer
+	faulty   bool          // the store cannot be used
+	unread   bool          // the record could not be read
+	live     int           // sessions under way, by the record
+	lastFire time.Time     // by the record
+	latest   time.Time     // the latest time on record
+	ahead    time.Duration // of this machine's clock, a store's own that is a file
+}
+
+// Environment is what the service manager gives to its units, or nil where it cannot be asked.
+func Environment(ctx context.Context) (environment []string) {
+	_ = systemd.Ask(ctx, func(_ context.Context, m *systemd.Manager) (err error) {
+		environment, err = m.Environment()
+		return err
+	})
+	return environment
+}
+
+// Examine looks at everything, in an order in which one would look: first the things that others
 // depend on.
-func Examine(f Facts) []Finding {
-	list := append(examineConfig(f.Config), examineBus(f), examineLinger(f.Linger))
-	if f.Config.Fault != "" {
-		return append(list, examineClock(f)) // nothing else is known without one
+func (d *Doctor) Examine(ctx context.Context) []Finding {
+	var timers, controllers, store, record, rests []Finding
+	if d.Config != nil { // the record says what the timers led to
+		store = d.Store(ctx)
+		record, rests = d.examineRecord(ctx)
+	}
+	asked := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error {
+		if d.Config != nil {
+			d.Environment, _ = m.Environment() // agents are looked for in this process's own, then
+			timers, controllers = d.examineTimers(ctx, m), d.examineControllers(m)
+		}
+		return nil
+	})
+	on, err := systemd.Linger()
+	list := append(d.examineConfig(), examineBus(os.Getuid(), asked, d.Getenv), examineLinger(on, err))
+	if d.Config == nil {
+		return append(list, d.examineClock())
+	}
+	if asked != nil {
+		timers, controllers = d.withoutManager()
 	}
 	for _, part := range [][]Finding{
-		examineTimers(f), examineControllers(f), examineFolder(f.State),
-		ExamineStore(f.Store), examineRecord(f.Record), examineAgents(f.Agents), examineCommands(f.Commands), examineBoxes(f.Boxes), examineRests(f.Record), examinePrices(f.Record),
-		examineWorkspace(f), examineTasks(f.Tasks),
-		{examineClock(f)},
-		plain.Each(f.Disks, examineDisk),
+		timers, controllers, examineFolder(d.Config.State), store, record, d.examineAgents(), d.examineCommands(), d.examineBoxes(ctx), rests,
+		d.examineWorkspace(ctx), d.examineTasks(ctx),
+		{d.examineClock(), examineDisk("state folder", d.Config.State), examineDisk("workspace", d.Config.Workspace)},
 	} {
 		list = append(list, part...)
 	}
 	return list
+}
+
+// Repair does about the findings what takes no person, each thing once and whatever becomes of the
+// others. If we die between two of them, running it again does the rest.
+func (d *Doctor) Repair(ctx context.Context, list []Finding, dryRun bool) (done []Repaired) {
+	seen := map[Repair]bool{"": true}
+	for _, f := range list {
+		if seen[f.Repair] {
+			continue
+		}
+		seen[f.Repair] = true
+		r := Repaired{Repair: f.Repair}
+		r.Done, r.Err = map[Repair]func(context.Context, bool) ([]string, error){
+			repairLinger: enableLinger, repairMode: d.closeFolder, repairRuns: d.reap, repairTimers: d.installTimers,
+		}[f.Repair](ctx, dryRun)
+		if r.Err != nil {
+			r.Done = nil // the findings show what was done of it in part
+		}
+		done = append(done, r)
+	}
+	return done
 }
 
 // Count is how many findings came out so.
@@ -83,19 +160,6 @@ func Count(list []Finding, s State) int {
 func Summary(list []Finding) string {
 	return fmt.Sprintf("%d ok, %s, %s, %d unknown", Count(list, OK), plain.Plural(Count(list, Warning), "warning"),
 		plain.Plural(Count(list, Problem), "problem"), Count(list, Unknown))
-}
-
-// Repairs are what can be done about the findings without a person, each once, in the
-// findings' order.
-func Repairs(list []Finding) (repairs []Repair) {
-	seen := map[Repair]bool{"": true}
-	for _, f := range list {
-		if !seen[f.Repair] {
-			seen[f.Repair] = true
-			repairs = append(repairs, f.Repair)
-		}
-	}
-	return repairs
 }
 
 func ok(check, format string, args ...any) Finding {

@@ -1,5 +1,133 @@
 package doctor
 
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"stint/internal/fleet"
+	"stint/internal/plain"
+)
+
+// examineFolder looks at the state folder itself and at its file system.
+func examineFolder(path string) []Finding {
+	const check = "state_folder"
+	at, user := examineFileSystem(path), os.Getuid()
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return []Finding{ok(check, "%s: not there yet, the first run makes it", path), at}
+	case err != nil:
+		return []Finding{unknown(check, err.Error())}
+	case !info.IsDir():
+		return []Finding{unknown(check, path+" is not a folder")}
+	}
+	const all = 7 // R_OK, W_OK and X_OK of access(2)
+	return []Finding{judgeFolder(path, info.Mode().Perm(), ownerOf(info, user), user, foreign(path, user), syscall.Access(path, all)), at}
+}
+
+// ownerOf is the user that a file belongs to.
+func ownerOf(info fs.FileInfo, otherwise int) int {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(stat.Uid)
+	}
+	return otherwise
+}
+
+// mostForeign is how many files of others are named.
+const mostForeign = 10
+
+// foreign are files in the state folder that belong to another user: stint's own, not what
+// agents and git made.
+func foreign(state string, user int) (list []string) {
+	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "clones/*"} {
+		paths, _ := filepath.Glob(plain.GlobIn(state, pattern)) // an error is of the pattern alone
+		for _, path := range paths {
+			if info, err := os.Lstat(path); err == nil && ownerOf(info, user) != user && len(list) < mostForeign {
+				list = append(list, strings.TrimPrefix(path, state+"/"))
+			}
+		}
+	}
+	return list
+}
+
+// Standing is the path, or what there is of it.
+func Standing(path string) string {
+	for {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// judgeFolder judges whether user can use the state folder, and others cannot; unwritable says why nothing can be written.
+func judgeFolder(path string, mode fs.FileMode, owner, user int, others []string, unwritable error) Finding {
+	const check = "state_folder"
+	bad := Finding{Check: check, State: Problem, Fix: fmt.Sprintf("sudo chown -R %d %s", user, fleet.ShellWord(path))}
+	switch {
+	case owner != user:
+		bad.What = fmt.Sprintf("%s belongs to user %d, not %d", path, owner, user)
+		bad.Why = "what one user's commands write the other's cannot"
+	case len(others) > 0:
+		bad.What = fmt.Sprintf("not everything in %s belongs to user %d: %s", path, user, listed(others))
+		bad.Why = "a lock that cannot be opened keeps its lane from every session, and a store from every command"
+	case unwritable != nil:
+		bad.What, bad.Fix = fmt.Sprintf("%s cannot be written: %v", path, unwritable), "findmnt -T "+fleet.ShellWord(path)
+		if mode&0o700 != 0o700 {
+			bad.What, bad.Fix = fmt.Sprintf("%s has mode %04o: %v", path, mode, unwritable), "chmod u+rwx "+fleet.ShellWord(path)
+		}
+		bad.Why = "no run can be recorded, so none is started"
+	case mode&0o077 != 0:
+		bad.What = fmt.Sprintf("%s has mode %04o", path, mode)
+		bad.Why = "others on this machine can take locks, and put a store of theirs in place of the fleet's"
+		if mode&0o022 == 0 {
+			bad.State, bad.Why = Warning, "prompts and logs of sessions can be read by others on this machine"
+		}
+		bad.Fix, bad.Repair = "chmod 700 "+fleet.ShellWord(path), repairMode
+	default:
+		return ok(check, "%s", path)
+	}
+	return bad
+}
+
+func (d *Doctor) closeFolder(_ context.Context, dryRun bool) (done []string, err error) {
+	if !dryRun {
+		err = os.Chmod(d.Config.State, 0o700)
+	}
+	return []string{"chmod 700 " + d.Config.State}, err
+}
+
+func examineFileSystem(path string) Finding {
+	var at syscall.Statfs_t
+	_ = syscall.Statfs(Standing(path), &at)                 // the file system is not known, then
+	return judgeFileSystem(path, int64(at.Type)&0xffffffff) //nolint:unconvert // an int32, signed, on machines of 32 bits
+}
+
+func judgeFileSystem(path string, magic int64) Finding {
+	const check = "file_system"
+	bad := Finding{Check: check, Fix: `give the fleet another "state" folder in stint.toml, on a disk of this machine`}
+	name, where := fileSystem(magic)
+	switch {
+	case name == "":
+		return unknown(check, path+" is on a file system that is not known here")
+	case where == remote:
+		bad.State, bad.What = Problem, fmt.Sprintf("%s is on %s", path, name)
+		bad.Why = "locks and SQLite's write-ahead log are only sound on a local file system: a claim could be held twice"
+	case where == memory:
+		bad.State, bad.What = Warning, fmt.Sprintf("%s is on %s", path, name)
+		bad.Why = "all that was learnt is gone when the machine goes down"
+	default:
+		return ok(check, "local: %s", name)
+	}
+	return bad
+}
+
 // place is where a file system keeps its files.
 type place string
 

@@ -1,116 +1,138 @@
 package doctor
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"strings"
+	"syscall"
 	"time"
 
+	"stint/internal/command"
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/systemd"
 )
 
 // plainPath is what a person does about a configuration whose path no unit can name.
 const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : - only"
 
-func examineConfig(c Config) (list []Finding) {
-	const check = "config"
-	if c.Fault != "" {
+func (d *Doctor) examineConfig() []Finding {
+	if d.Config == nil {
 		return []Finding{{
-			Check: check, State: Problem, What: c.Fault, Fix: c.Hint,
+			Check: "config", State: Problem, What: d.Fault.Error(), Fix: fleet.Hint(d.Fault),
 			Why: "without a configuration no command of the fleet does anything",
 		}}
 	}
-	for _, h := range c.Held {
-		held := Finding{
-			Check: check, State: Warning, What: h, Fix: "stint config trust",
-			Why: "fires go on with what was confirmed last, or without it",
-		}
-		if h == c.Broken {
-			held.Fix = "stint config check"
-		}
-		list = append(list, held)
+	warnings := plain.Each(d.Config.Warnings(), func(w config.Problem) string { return w.Pos + ": " + w.Text })
+	return judgeConfig(d.Config.Path, d.Config.Untrusted(), d.Config.Trust.Broken, warnings)
+}
+
+// judgeConfig warns of what is held, of which one may be broken, and of what is odd.
+func judgeConfig(path string, held []string, broken string, warnings []string) (list []Finding) {
+	const check = "config"
+	add := func(what, why, fix string) {
+		list = append(list, Finding{Check: check, State: Warning, What: what, Why: why, Fix: fix})
 	}
-	if err := fleet.CheckUnitWord(c.Path); err != nil {
-		list = append(list, Finding{
-			Check: check, State: Warning, What: err.Error(), Fix: plainPath,
-			Why: "no timer can be installed, and only stint fanout --exec starts sessions",
-		})
+	for _, h := range held {
+		fix := "stint config trust"
+		if h == broken {
+			fix = "stint config check"
+		}
+		add(h, "fires go on with what was confirmed last, or without it", fix)
 	}
-	for _, w := range c.Warnings {
-		list = append(list, Finding{
-			Check: check, State: Warning, What: w, Fix: "stint config check",
-			Why: "it is allowed, and seldom what is meant",
-		})
+	if err := fleet.CheckUnitWord(path); err != nil {
+		add(err.Error(), "no timer can be installed, and only stint fanout --exec starts sessions", plainPath)
+	}
+	for _, w := range warnings {
+		add(w, "it is allowed, and seldom what is meant", "stint config check")
 	}
 	if len(list) == 0 {
-		list = append(list, ok(check, "%s", c.Path))
+		return []Finding{ok(check, "%s", path)}
 	}
 	return list
 }
 
-func examineBus(f Facts) Finding {
+func examineBus(uid int, err error, getenv func(string) string) Finding {
 	const check = "bus"
-	m := f.Manager
-	if m.Unseen == "" {
+	if err == nil {
 		return ok(check, "the user's service manager answers")
 	}
 	bad := Finding{
-		Check: check, State: Problem, What: m.Unseen,
+		Check: check, State: Problem, What: err.Error(),
 		Why: "the service manager starts the fires and the workers, and knows their processes; without it only stint fanout --exec does, " +
 			"and what a killed session leaves has to be killed by hand",
-		Fix: fmt.Sprintf("sudo loginctl enable-linger %d && sudo systemctl start user@%d.service", f.UID, f.UID),
+		Fix: fmt.Sprintf("sudo loginctl enable-linger %d && sudo systemctl start user@%d.service", uid, uid),
 	}
-	own := fmt.Sprintf("/run/user/%d", f.UID)
-	if m.RuntimeDir != "" && m.RuntimeDir != own || m.BusAddress != "" && !strings.Contains(m.BusAddress, own+"/") {
+	own, dir, bus := fmt.Sprintf("/run/user/%d", uid), getenv("XDG_RUNTIME_DIR"), getenv("DBUS_SESSION_BUS_ADDRESS")
+	if dir != "" && dir != own || bus != "" && !strings.Contains(bus, own+"/") {
 		bad.Fix = "export XDG_RUNTIME_DIR=" + own + " DBUS_SESSION_BUS_ADDRESS=unix:path=" + own + "/bus"
 		bad.Why += "; $XDG_RUNTIME_DIR and $DBUS_SESSION_BUS_ADDRESS are not this user's own, as in a shell of su or sudo"
 	}
 	return bad
 }
 
-func examineLinger(l Linger) Finding {
+func examineLinger(on bool, err error) Finding {
 	const check = "linger"
 	switch {
-	case l.Unseen != "":
-		return unknown(check, l.Unseen)
-	case l.On:
+	case err != nil:
+		return unknown(check, err.Error())
+	case on:
 		return ok(check, "on: the service manager runs from boot to shutdown")
 	}
 	return Finding{
 		Check: check, State: Warning, What: "off: the service manager ends with your last session",
 		Why: "the fleet stops when you log out, and does not start at boot",
 		// Without polkit only root may.
-		Fix: "loginctl enable-linger || sudo loginctl enable-linger $(id -un)", Repair: RepairLinger,
+		Fix: "loginctl enable-linger || sudo loginctl enable-linger $(id -un)", Repair: repairLinger,
 	}
 }
 
-func examineControllers(f Facts) (list []Finding) {
+// lingerTime is how long logind may take, which waits for polkit.
+const lingerTime = 20 * time.Second
+
+func enableLinger(ctx context.Context, dryRun bool) (done []string, err error) {
+	if !dryRun {
+		argv := []string{"loginctl", "--no-ask-password", "enable-linger"}
+		_, err = command.Command{Argv: argv, Env: os.Environ(), Timeout: lingerTime}.Output(ctx)
+	}
+	return []string{"loginctl enable-linger"}, err
+}
+
+func (d *Doctor) examineControllers(m *systemd.Manager) []Finding {
+	group, err := m.ControlGroup()
+	if err != nil {
+		return []Finding{unknown("controllers", err.Error())}
+	}
+	var broken []string
+	root := os.DirFS("/")
+	for _, name := range d.Config.CategoryNames() {
+		for _, why := range systemd.Undelegated(root, group, d.Config.Categories[name].Unit) {
+			broken = append(broken, fmt.Sprintf("category %s: %s", name, why))
+		}
+	}
+	memory := systemd.Undelegated(root, group, map[string]any{"MemoryMax": "1G"})
+	return judgeControllers(os.Getuid(), broken, strings.Join(memory, "; "))
+}
+
+// judgeControllers judges limits of the configuration that nothing enforces, and why memory cannot be bounded.
+func judgeControllers(uid int, broken []string, memory string) []Finding {
 	const check = "controllers"
-	c := f.Controllers
-	if c.Unseen != "" {
-		return []Finding{unknown(check, c.Unseen)}
+	bad := Finding{
+		Check: check, State: Problem, Why: "its sessions run without the limit that the configuration gives them",
+		Fix: "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
+			`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
+			"sudo systemctl daemon-reload && sudo systemctl restart " + fmt.Sprintf("user@%d.service", uid),
 	}
-	delegate := "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
-		`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
-		"sudo systemctl daemon-reload && sudo systemctl restart " + fmt.Sprintf("user@%d.service", f.UID)
-	for _, b := range c.Broken {
-		list = append(list, Finding{
-			Check: check, State: Problem, What: fmt.Sprintf("category %s: %s", b.Category, b.Reason),
-			Why: "its sessions run without the limit that the configuration gives them",
-			Fix: delegate,
-		})
+	switch {
+	case len(broken) > 0:
+		return plain.Each(broken, func(what string) Finding { f := bad; f.What = what; return f })
+	case memory != "":
+		bad.State, bad.What, bad.Why = Warning, memory, "no limit of memory can be given to sessions: one that grows takes the whole machine down"
+		return []Finding{bad}
 	}
-	if c.NoMemory != "" && len(list) == 0 {
-		list = append(list, Finding{
-			Check: check, State: Warning, What: c.NoMemory,
-			Why: "no limit of memory can be given to sessions: one that grows takes the whole machine down",
-			Fix: delegate,
-		})
-	}
-	if len(list) == 0 {
-		list = append(list, ok(check, "every limit of the configuration can be enforced"))
-	}
-	return list
+	return []Finding{ok(check, "every limit of the configuration can be enforced")}
 }
 
 const (
@@ -122,47 +144,65 @@ const (
 	leastFree, fewFree = 100 << 20, 1 << 30
 )
 
-func examineClock(f Facts) Finding {
-	const check = "clock"
-	if ahead := f.Record.Latest.Sub(f.Now); f.Record.Unseen == "" && ahead > tick {
-		return Finding{
-			Check: check, State: Problem,
-			What: fmt.Sprintf("the record has times from the future: %s, %v from now", plain.Stamp(f.Record.Latest), ahead.Round(time.Second)),
-			Why:  "the clock was set back: what rests does not wake in time",
-			Fix:  "timedatectl",
-		}
+func (d *Doctor) examineClock() Finding {
+	const check, unsynchronized = "clock", 0x40 // STA_UNSYNC of adjtimex(2)
+	if bad, found := judgeClock(d.Now(), d.latest, d.ahead); found {
+		return bad
 	}
+	_, unmarked := os.Stat("/run/systemd/timesync/synchronized")
+	var t syscall.Timex // its modes say to change nothing
+	_, err := syscall.Adjtimex(&t)
 	switch {
-	case f.Store.Ahead.Abs() > fleet.ClockSlack:
-		return Finding{
-			Check: check, State: Warning, What: fmt.Sprintf("the store's clock is %s from this machine's, which was set", f.Store.Ahead.Abs().Round(time.Second)),
-			Why: "claims and runs are shown with its times", Fix: "stint fanout, or wait for the next fire, which sets it",
-		}
-	case f.Clock.Unseen != "":
-		return unknown(check, f.Clock.Unseen)
-	case !f.Clock.Synced:
-		return Finding{
-			Check: check, State: Warning, What: "nothing keeps it in time",
-			Why: "rests and usage limits end by this clock, and a step of it ends them early or late",
-			// The first fails where no program is installed that could.
-			Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
-		}
+	case unmarked == nil, err == nil && t.Status&unsynchronized == 0:
+		return ok(check, "kept in time")
+	case err != nil:
+		return unknown(check, fmt.Sprintf("ask the kernel about its clock: %v", err))
 	}
-	return ok(check, "kept in time")
+	return Finding{
+		Check: check, State: Warning, What: "nothing keeps it in time",
+		Why: "rests and usage limits end by this clock, and a step of it ends them early or late",
+		// The first fails where no program is installed that could.
+		Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
+	}
 }
 
-func examineDisk(d Disk) Finding {
+// judgeClock compares the clock with the latest time on record, and with that of the store.
+func judgeClock(now, latest time.Time, ahead time.Duration) (bad Finding, found bool) {
+	bad = Finding{Check: "clock"}
+	switch lead := latest.Sub(now); {
+	case lead > tick:
+		bad.State, bad.Fix = Problem, "timedatectl"
+		bad.What = fmt.Sprintf("the record has times from the future: %s, %v from now", plain.Stamp(latest), lead.Round(time.Second))
+		bad.Why = "the clock was set back: what rests does not wake in time"
+	case ahead.Abs() > fleet.ClockSlack:
+		bad.State, bad.Fix = Warning, "stint fanout, or wait for the next fire, which sets it"
+		bad.What = fmt.Sprintf("the store's clock is %s from this machine's, which was set", ahead.Abs().Round(time.Second))
+		bad.Why = "claims and runs are shown with its times"
+	}
+	return bad, bad.What != ""
+}
+
+// examineDisk looks at the file system below a folder.
+func examineDisk(of, path string) Finding {
+	path = Standing(path)
+	var at syscall.Statfs_t
+	if err := syscall.Statfs(path, &at); err != nil {
+		return unknown("disk", fmt.Sprintf("%s: %s: %v", of, path, err))
+	}
+	return judgeDisk(of, path, at.Bavail*uint64(at.Frsize), at.Blocks*uint64(at.Frsize))
+}
+
+// judgeDisk judges how many bytes are free for this user.
+func judgeDisk(of, path string, free, size uint64) Finding {
 	const check = "disk"
-	what := fmt.Sprintf("%s: %s free of %s (%s)", d.Of, plain.Bytes(d.Free), plain.Bytes(d.Size), d.Path)
-	bad := Finding{Check: check, What: what, Fix: "df -h " + fleet.ShellWord(d.Path)}
+	what := fmt.Sprintf("%s: %s free of %s (%s)", of, plain.Bytes(free), plain.Bytes(size), path)
+	bad := Finding{Check: check, What: what, Fix: "df -h " + fleet.ShellWord(path)}
 	switch {
-	case d.Unseen != "":
-		return unknown(check, d.Of+": "+d.Unseen)
-	case d.Size == 0: // some that are not on a disk do not say
-		return unknown(check, d.Of+": its file system does not say how large it is: "+d.Path)
-	case d.Free < leastFree:
+	case size == 0: // some that are not on a disk do not say
+		return unknown(check, of+": its file system does not say how large it is: "+path)
+	case free < leastFree:
 		bad.State, bad.Why = Problem, "a session that cannot write loses its work, and its end is not recorded"
-	case d.Free < fewFree || d.Free/5 < d.Size/100: // 5 %, without overflow
+	case free < fewFree || free/5 < size/100: // 5 %, without overflow
 		bad.State, bad.Why = Warning, "a session leaves up to 64 MiB of log, and a clone as much as the repository"
 	default:
 		return ok(check, "%s", what)

@@ -1,139 +1,249 @@
 package doctor
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/install"
 	"stint/internal/plain"
+	"stint/internal/systemd"
 )
+
+// timer is what fires a pool, with the service that it starts.
+type timer struct {
+	systemd.Installed
+	pool, unit string // the pool is empty for the fleet's own
+	fires      systemd.TimerState
+	service    systemd.Installed
+	config     string // the service's; empty: it names none
+}
 
 // examineTimers looks at each pool's timer, at the files behind it, and at whether it
 // leads to fires.
-func examineTimers(f Facts) (list []Finding) {
-	for _, t := range f.Timers {
-		if t.Unseen != "" {
-			list = append(list, unknown("timer", t.Unit+": "+t.Unseen))
+func (d *Doctor) examineTimers(ctx context.Context, m *systemd.Manager) (list []Finding) {
+	for _, pool := range d.Config.FiredPools() {
+		t, err := lookAtTimer(ctx, m, d.Config, pool)
+		if err != nil {
+			list = append(list, unknown("timer", t.unit+": "+err.Error()))
 			continue
 		}
-		list = append(list, examineTimer(t, f))
-		if t.Load == "loaded" && t.Installed() {
-			list = append(list, examineUnitFiles(t, f), examineFires(t, f))
+		d.timers = append(d.timers, t)
+		list = append(list, t.judge(d.Config.Path))
+		if t.Load == "loaded" && t.installed() {
+			list = append(list, t.judgeFiles(d.Config.Path), t.judgeFires(d.Now(), d.lastFire, !d.unread))
 		}
 	}
-	return append(list, examineFormer(f.Former)...)
+	return append(list, d.examineFormer(ctx, m)...)
+}
+
+func lookAtTimer(ctx context.Context, m *systemd.Manager, c *config.Config, pool string) (t timer, err error) {
+	t = timer{pool: install.Pool(pool), unit: install.Timer(c.Fleet, pool)}
+	if t.Installed, err = m.Installed(ctx, t.unit); err != nil {
+		return t, err
+	}
+	if t.fires, err = m.Timer(ctx, t.unit); err != nil {
+		return t, err
+	}
+	t.service, err = m.Installed(ctx, t.serviceUnit())
+	t.config = configOf(t.service.Argv, c.Path)
+	return t, err
+}
+
+// withoutManager is what cannot be known as the manager does not answer.
+func (d *Doctor) withoutManager() (timers, controllers []Finding) {
+	const reason = "the service manager cannot be asked"
+	for _, pool := range d.Config.FiredPools() {
+		timers = append(timers, unknown("timer", install.Timer(d.Config.Fleet, pool)+": "+reason))
+	}
+	return timers, []Finding{unknown("controllers", reason)}
 }
 
 // examineFormer looks for timers of pools that are gone from the configuration.
-func examineFormer(timers []Timer) (list []Finding) {
+func (d *Doctor) examineFormer(ctx context.Context, m *systemd.Manager) (list []Finding) {
 	const check = "timer"
-	for _, t := range timers {
-		switch {
-		case t.Unseen != "":
-			list = append(list, unknown(check, t.Unit+": "+t.Unseen))
-		case t.On() || t.Active == "active":
-			list = append(list, Finding{
-				Check: check, State: Warning, What: t.Unit + " fires a pool that the configuration does not have here",
-				Why: "each of its fires fails", Fix: "systemctl --user disable " + runtime(t) + "--now " + t.Unit,
-			})
+	for _, runtime := range []bool{false, true} {
+		folder, err := install.Folder(d.Getenv, runtime)
+		if err != nil {
+			continue // nothing can have been installed there
+		}
+		instances, err := install.Plan{Config: d.Config, Folder: folder}.Former()
+		if err != nil {
+			list = append(list, unknown(check, folder+": "+err.Error()))
+		}
+		for _, instance := range instances {
+			t := timer{unit: "stint@" + instance + ".timer"}
+			if t.Installed, err = m.Installed(ctx, t.unit); err != nil {
+				list = append(list, unknown(check, t.unit+": "+err.Error()))
+			} else if t.on() || t.Active == "active" {
+				flag := ""
+				if runtime {
+					flag = "--runtime "
+				}
+				list = append(list, Finding{
+					Check: check, State: Warning, What: t.unit + " fires a pool that the configuration does not have here",
+					Why: "each of its fires fails", Fix: "systemctl --user disable " + flag + "--now " + t.unit,
+				})
+			}
 		}
 	}
 	return list
 }
 
-// Installed reports whether the timer is there for this fleet. The templates, which any fleet
-// brings along, are enough for the manager to load the timer of every other.
-func (t Timer) Installed() bool {
-	return t.Load != "not-found" && (t.On() || t.Active == "active" || t.Service.Config != "")
+// installTimers brings the unit files of installed timers up to date, and starts the timers that
+// are enabled. One that is not was switched off, or never on, and a person does that.
+func (d *Doctor) installTimers(ctx context.Context, dryRun bool) (done []string, err error) {
+	var pools, on, started []string
+	p := install.Plan{Config: d.Config, DryRun: dryRun, Did: func(path, action string) {
+		if action != install.Kept {
+			done = append(done, action+": "+path)
+		}
+	}}
+	for _, t := range d.timers {
+		p.Runtime = p.Runtime || t.runtime()
+		if t.pool != "" && t.installed() {
+			pools = append(pools, t.pool)
+		}
+		if t.installed() && t.on() {
+			on = append(on, t.unit)
+			if t.Active != "active" {
+				started = append(started, "started: "+t.unit)
+			}
+		}
+	}
+	if p.Folder, err = install.Folder(d.Getenv, p.Runtime); err == nil {
+		err = p.Apply(ctx, pools, on)
+	}
+	return append(done, started...), err
 }
 
-// On reports whether the timer is enabled.
-func (t Timer) On() bool { return strings.HasPrefix(t.Enabled, "enabled") }
+// configOf is the configuration that a fire's command line names; one and the same file
+// by another path is ours.
+func configOf(argv []string, ours string) string {
+	i := slices.Index(argv, "--config") + 1
+	if i == 0 || i == len(argv) {
+		return ""
+	}
+	if sameFile(argv[i], ours) {
+		return ours
+	}
+	return argv[i]
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, otherErr := os.Stat(b)
+	return err == nil && otherErr == nil && os.SameFile(one, other)
+}
+
+func (t timer) serviceUnit() string { return strings.TrimSuffix(t.unit, ".timer") + ".service" }
+
+// runtime reports whether the timer is installed until the machine goes down.
+func (t timer) runtime() bool { return strings.HasPrefix(t.Fragment, "/run/") }
+
+// installed reports whether the timer is there for this fleet. The templates, which any fleet
+// brings along, are enough for the manager to load the timer of every other.
+func (t timer) installed() bool {
+	return t.Load != "not-found" && (t.on() || t.Active == "active" || t.config != "")
+}
+
+// on reports whether the timer is enabled.
+func (t timer) on() bool { return strings.HasPrefix(t.Enabled, "enabled") }
 
 // again installs the fleet's units from the folder of its configuration.
-func again(t Timer, c Config) string {
-	if fleet.CheckUnitWord(c.Path) != nil {
+func (t timer) again(path string) string {
+	switch {
+	case fleet.CheckUnitWord(path) != nil:
 		return plainPath
+	case t.runtime():
+		return "stint init --systemd --runtime " + fleet.ShellWord(filepath.Dir(path))
 	}
-	return "stint init --systemd " + runtime(t) + fleet.ShellWord(filepath.Dir(c.Path))
+	return "stint init --systemd " + fleet.ShellWord(filepath.Dir(path))
 }
 
-func runtime(t Timer) string {
-	if t.Runtime {
-		return "--runtime "
-	}
-	return ""
-}
-
-func examineTimer(t Timer, f Facts) Finding {
+func (t timer) judge(path string) Finding {
 	const check = "timer"
-	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config)}
-	if t.On() { // else a person decides whether sessions start that nobody watches
-		bad.Repair = RepairTimers
+	bad := Finding{Check: check, State: Problem, Fix: t.again(path)}
+	if t.on() { // else a person decides whether sessions start that nobody watches
+		bad.Repair = repairTimers
 	}
 	fires := "nothing fires the fleet"
-	if t.Pool != "" {
-		fires = "nothing fires the pool " + t.Pool
+	if t.pool != "" {
+		fires = "nothing fires the pool " + t.pool
 	}
 	switch {
 	case t.Load == "masked":
 		// Somebody means it: only a person takes that back.
-		bad.What, bad.Why, bad.Fix, bad.Repair = t.Unit+" is masked", fires, "systemctl --user unmask "+t.Unit, ""
-	case t.Load == "not-found", t.Load == "loaded" && !t.Installed():
+		bad.What, bad.Why, bad.Fix, bad.Repair = t.unit+" is masked", fires, "systemctl --user unmask "+t.unit, ""
+	case t.Load == "not-found", t.Load == "loaded" && !t.installed():
 		// Fires may be started by other means.
-		bad.State, bad.What, bad.Why = Warning, t.Unit+" is not installed", fires+" but a person or another program"
+		bad.State, bad.What, bad.Why = Warning, t.unit+" is not installed", fires+" but a person or another program"
 		bad.Repair = ""
 	case t.Load != "loaded":
-		bad.What, bad.Why = fmt.Sprintf("%s cannot be loaded: %s", t.Unit, t.Load), fires
-	case t.Active != "active" && !t.On():
-		bad.What, bad.Why = fmt.Sprintf("%s is %s and %s", t.Unit, t.Active, t.Enabled), fires
+		bad.What, bad.Why = fmt.Sprintf("%s cannot be loaded: %s", t.unit, t.Load), fires
+	case t.Active != "active" && !t.on():
+		bad.What, bad.Why = fmt.Sprintf("%s is %s and %s", t.unit, t.Active, t.Enabled), fires
 	case t.Active != "active":
-		bad.What, bad.Why = fmt.Sprintf("%s is %s", t.Unit, t.Active), fires
-	case !t.On():
-		bad.State, bad.What = Warning, fmt.Sprintf("%s is active and %s", t.Unit, t.Enabled)
+		bad.What, bad.Why = fmt.Sprintf("%s is %s", t.unit, t.Active), fires
+	case !t.on():
+		bad.State, bad.What = Warning, fmt.Sprintf("%s is active and %s", t.unit, t.Enabled)
 		bad.Why = "after the next start of the service manager " + fires
-	case !t.Again:
-		bad.What, bad.Why = t.Unit+" has no next fire", fires
-		bad.Fix, bad.Repair = "systemctl --user edit "+t.Unit, ""
-	case t.Firing:
-		return ok(check, "%s fires now", t.Unit)
-	case t.Next.IsZero():
-		return ok(check, "%s fires, not by the calendar", t.Unit)
+	case !t.fires.Active:
+		bad.What, bad.Why = t.unit+" has no next fire", fires
+		bad.Fix, bad.Repair = "systemctl --user edit "+t.unit, ""
+	case t.fires.Firing:
+		return ok(check, "%s fires now", t.unit)
+	case t.fires.Next.IsZero():
+		return ok(check, "%s fires, not by the calendar", t.unit)
 	default:
-		return ok(check, "%s, next fire %s", t.Unit, plain.Stamp(t.Next))
+		return ok(check, "%s, next fire %s", t.unit, plain.Stamp(t.fires.Next))
 	}
 	return bad
 }
 
-func examineUnitFiles(t Timer, f Facts) Finding {
+func (t timer) judgeFiles(path string) Finding {
 	const check = "unit_files"
-	s := t.Service
-	bad := Finding{Check: check, State: Problem, Fix: again(t, f.Config), Repair: RepairTimers, Why: "every fire fails"}
+	s, unit, program := t.service, t.serviceUnit(), ""
+	if len(s.Argv) > 0 {
+		program = s.Argv[0]
+	}
+	_, missing := exec.LookPath(program)
+	own, err := install.Binary()
+	bad := Finding{Check: check, State: Problem, Fix: t.again(path), Repair: repairTimers, Why: "every fire fails"}
 	switch {
 	case s.Load != "loaded":
-		bad.What = fmt.Sprintf("%s cannot be loaded: %s", s.Unit, s.Load)
-	case s.Config == "":
-		bad.What = s.Unit + " names no configuration: its drop-in is missing"
-	case s.Config != f.Config.Path:
-		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", s.Unit, s.Config), "no timer fires this one"
+		bad.What = fmt.Sprintf("%s cannot be loaded: %s", unit, s.Load)
+	case t.config == "":
+		bad.What = unit + " names no configuration: its drop-in is missing"
+	case t.config != path:
+		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", unit, t.config), "no timer fires this one"
 		bad.Repair = "" // whose the timer is, a person has to say
-		if s.Moved {
+		if _, err := os.Stat(t.config); errors.Is(err, fs.ErrNotExist) {
 			bad.What += ", which is not there"
 		} else {
 			bad.Fix = "give one of the two fleets another name"
 		}
-	case !s.Found:
-		bad.What = fmt.Sprintf("%s runs %s, which is not there", s.Unit, s.Binary)
-	case !s.Ours:
-		bad.State, bad.What = Warning, fmt.Sprintf("%s runs %s, and this is %s", s.Unit, s.Binary, s.Program)
+	case missing != nil || !filepath.IsAbs(program):
+		bad.What = fmt.Sprintf("%s runs %s, which is not there", unit, program)
+	case err != nil:
+		return unknown(check, err.Error())
+	case !sameFile(program, own):
+		bad.State, bad.What = Warning, fmt.Sprintf("%s runs %s, and this is %s", unit, program, own)
 		bad.Why = "the fires may be of another version than the commands you type"
 	case s.Stale:
-		bad.State, bad.What = Warning, s.Unit+": its files were changed since the service manager read them"
+		bad.State, bad.What = Warning, unit+": its files were changed since the service manager read them"
 		bad.Why, bad.Fix = "fires go on as before the change", "systemctl --user daemon-reload"
 	default:
-		return ok(check, "%s runs %s", s.Unit, s.Binary)
+		return ok(check, "%s runs %s", unit, program)
 	}
 	return bad
 }
@@ -141,29 +251,29 @@ func examineUnitFiles(t Timer, f Facts) Finding {
 // late is how long after its timer a fire may be on record: the service has fifteen minutes.
 const late = 15 * time.Minute
 
-// examineFires compares what the timer did with what is on record. How far apart fires are
+// judgeFires compares what the timer did with what is on record. How far apart fires are
 // meant to be the service manager does not say, nor need it: one that fired left a fire on
 // record, and one that did not when it should have is overdue.
-func examineFires(t Timer, f Facts) Finding {
+func (t timer) judgeFires(now, recorded time.Time, known bool) Finding {
 	const check = "fires"
-	journal := "journalctl --user -n 50 -u " + t.Service.Unit
+	journal := "journalctl --user -n 50 -u " + t.serviceUnit()
 	bad := Finding{Check: check, State: Problem, Why: "the timer fires, and nothing is started", Fix: journal}
 	switch {
-	case t.Service.Active == "failed":
-		bad.What = fmt.Sprintf("%s failed at its last fire: %s", t.Service.Unit, t.Service.Result)
-	case !t.Next.IsZero() && f.Now.Sub(t.Next) > late:
-		bad.What = fmt.Sprintf("%s was to fire at %s, and did not", t.Unit, plain.Stamp(t.Next))
+	case t.service.Active == "failed":
+		bad.What = fmt.Sprintf("%s failed at its last fire: %s", t.serviceUnit(), t.service.Result)
+	case !t.fires.Next.IsZero() && now.Sub(t.fires.Next) > late:
+		bad.What = fmt.Sprintf("%s was to fire at %s, and did not", t.unit, plain.Stamp(t.fires.Next))
 		bad.Why = "the fire before hangs, or the clock was set"
-	case t.Last.IsZero():
-		return ok(check, "%s has not fired since it was started", t.Unit)
-	case f.Record.Unseen != "" || t.Pool != "": // the record does not say of which pool a fire was
-		return ok(check, "%s fired at %s", t.Unit, plain.Stamp(t.Last))
-	case !f.Record.LastFire.Before(t.Last.Add(-tick)):
-		return ok(check, "the last at %s", plain.Stamp(f.Record.LastFire))
-	case f.Now.Sub(t.Last) > late:
-		bad.What = fmt.Sprintf("%s fired at %s, and no fire since then is on record", t.Unit, plain.Stamp(t.Last))
+	case t.fires.Last.IsZero():
+		return ok(check, "%s has not fired since it was started", t.unit)
+	case !known || t.pool != "": // the record does not say of which pool a fire was
+		return ok(check, "%s fired at %s", t.unit, plain.Stamp(t.fires.Last))
+	case !recorded.Before(t.fires.Last.Add(-tick)):
+		return ok(check, "the last at %s", plain.Stamp(recorded))
+	case now.Sub(t.fires.Last) > late:
+		bad.What = fmt.Sprintf("%s fired at %s, and no fire since then is on record", t.unit, plain.Stamp(t.fires.Last))
 	default:
-		return ok(check, "one under way since %s", plain.Stamp(t.Last))
+		return ok(check, "one under way since %s", plain.Stamp(t.fires.Last))
 	}
 	return bad
 }

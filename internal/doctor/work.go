@@ -1,139 +1,219 @@
 package doctor
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"stint/internal/command"
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/workspace"
 )
 
-func examineAgents(agents []Agent) (list []Finding) {
-	for _, a := range agents {
-		list = append(list, ExamineProgram(a), examineLogin(a))
+// agents are the names of the agents that this host has.
+func (d *Doctor) agents() []string { return plain.Kept(d.Config.AgentNames(), d.Config.HasAgent) }
+
+// unit looks variables up in the environment of units, or in this process's own if that is not known.
+func (d *Doctor) unit(name string) string {
+	if d.Environment == nil {
+		return d.Getenv(name)
+	}
+	return fleet.Variable(d.Environment, name)
+}
+
+func (d *Doctor) examineAgents() (list []Finding) {
+	for _, name := range d.agents() {
+		agent := d.Config.Agents[name]
+		f, _ := d.Program(name, agent, d.Config.Workspace)
+		list = append(list, f, examineLogin(name, agent.Preset, agent.Passed(d.unit)))
 	}
 	return list
 }
 
-// ExamineProgram says whether an agent's sessions can start.
-func ExamineProgram(a Agent) Finding {
+// Idle says of each agent that cannot start in the workspace why, and what to do; all reports whether none can.
+func (d *Doctor) Idle() (list []string, all bool) {
+	for _, name := range d.agents() {
+		if f, _ := d.Program(name, d.Config.Agents[name], d.Config.Workspace); f.State != OK {
+			list = append(list, fmt.Sprintf("agent %s; %s", f.What, f.Fix))
+		}
+	}
+	return list, len(list) == len(d.agents())
+}
+
+// Program says whether an agent's sessions can start in a folder, with what a unit of the manager gets, or
+// else with what this process has. Path is a PATH with which they could, if one is missing and known.
+func (d *Doctor) Program(name string, agent config.Agent, dir string) (_ Finding, path string) {
 	const check = "agent"
+	environment, asked := agent.Passed(d.unit), d.Environment != nil
 	bad := Finding{Check: check, State: Problem, Why: "no session of it can start"}
+	if err := agent.Fault(false); err != nil {
+		bad.What, bad.Fix = name+": "+err.Error(), fleet.Hint(err)
+		return bad, ""
+	}
+	program, found, err := firstFault(agent.Programs(), environment, dir)
+	if err == nil {
+		return ok(check, "%s: %s", name, found), ""
+	}
 	whose := ", as this process finds it, for no service manager could be asked"
-	if a.Manager {
+	if asked {
 		whose = ", as the service manager finds it"
 	}
-	switch {
-	case a.Fault != "":
-		bad.What, bad.Fix = a.Name+": "+a.Fault, a.Remedy
-	case a.Path != "":
-		return ok(check, "%s: %s", a.Name, a.Path)
-	case a.Added || a.Wanting:
-		bad.What = fmt.Sprintf("%s: %s", a.Name, a.Missing)
-		if a.Added {
-			bad.What = fmt.Sprintf("%s: its sandbox needs %s: %s", a.Name, a.Program, a.Missing)
-		}
-		bad.What += whose
-		bad.Fix = missingFix(a)
-	case a.Here != "":
-		bad.What = fmt.Sprintf("%s: %s is in your PATH and not in that of the service manager", a.Name, a.Program)
-		bad.Fix = fmt.Sprintf("name it by its path in stint.toml, [agent.%s] command: %s", a.Name, a.Here)
-	case strings.Contains(a.Program, "/"):
-		bad.What = fmt.Sprintf("%s: %s: %s", a.Name, a.Program, a.Missing)
-		bad.Fix = fmt.Sprintf("correct stint.toml, [agent.%s] command", a.Name)
-	default:
-		bad.What = fmt.Sprintf("%s: %s: %s%s", a.Name, a.Program, a.Missing, whose)
-		bad.Fix = fmt.Sprintf("install %s, or name it by its path in stint.toml, [agent.%s] command", a.Program, a.Name)
+	added, here := program != agent.Command[0], ""
+	if asked {
+		here, _ = command.Runnable(program, agent.Passed(d.Getenv), dir)
 	}
-	return bad
-}
-
-func missingFix(a Agent) string {
 	switch {
-	case a.Repair != "":
-		return fmt.Sprintf("write in stint.toml, [agent.%s]: environment = { PATH = %q }", a.Name, a.Repair)
-	case a.Added:
-		return "apt-get install bubblewrap socat"
-	}
-	return fmt.Sprintf("install the interpreter, or write in stint.toml, [agent.%s] environment, a PATH that it is in", a.Name)
-}
-
-// examineCommands reports programs of checks, graders, gates and the like that are not there.
-func examineCommands(commands []Command) (list []Finding) {
-	const check = "command"
-	for _, c := range commands {
-		if c.Missing == "" {
-			continue
-		}
-		bad := Finding{
-			Check: check, State: Warning, What: fmt.Sprintf("%s: %s: %s", c.Key, c.Program, c.Missing),
-			Why: "it cannot be started, and what waits for its answer gets none",
-			Fix: fmt.Sprintf("install %s, or name it by its path in stint.toml, %s", c.Program, c.Key),
+	case added || errors.As(err, new(*command.InterpreterError)):
+		path = d.repairedPath(agent, environment, dir)
+		bad.What = fmt.Sprintf("%s: %v%s", name, err, whose)
+		if added {
+			bad.What = fmt.Sprintf("%s: its sandbox needs %s: %v%s", name, program, err, whose)
 		}
 		switch {
-		case c.Wanting:
-			bad.Fix = fmt.Sprintf("install the interpreter, or correct stint.toml, %s", c.Key)
-		case strings.Contains(c.Program, "/"):
-			bad.Fix = "correct stint.toml, " + c.Key
+		case path != "":
+			bad.Fix = fmt.Sprintf("write in stint.toml, [agent.%s]: environment = { PATH = %q }", name, path)
+		case added:
+			bad.Fix = "apt-get install bubblewrap socat"
+		default:
+			bad.Fix = fmt.Sprintf("install the interpreter, or write in stint.toml, [agent.%s] environment, a PATH that it is in", name)
 		}
-		list = append(list, bad)
+	case here != "":
+		bad.What = fmt.Sprintf("%s: %s is in your PATH and not in that of the service manager", name, program)
+		bad.Fix = fmt.Sprintf("name it by its path in stint.toml, [agent.%s] command: %s", name, here)
+	case strings.Contains(program, "/"):
+		bad.What = fmt.Sprintf("%s: %s: %v", name, program, err)
+		bad.Fix = fmt.Sprintf("correct stint.toml, [agent.%s] command", name)
+	default:
+		bad.What = fmt.Sprintf("%s: %s: %v%s", name, program, err, whose)
+		bad.Fix = fmt.Sprintf("install %s, or name it by its path in stint.toml, [agent.%s] command", program, name)
 	}
-	if len(list) == 0 {
-		list = append(list, ok(check, "%s looked at", plain.Plural(len(commands), "command")))
-	}
-	return list
+	return bad, path
 }
 
-func examineLogin(a Agent) Finding {
+// firstFault is the first of the programs that cannot be started; else where the first
+// of them is.
+func firstFault(programs, environment []string, dir string) (program, path string, err error) {
+	for i, program := range programs {
+		found, err := command.Runnable(program, environment, dir)
+		if err != nil {
+			return program, "", err
+		}
+		if i == 0 {
+			path = found
+		}
+	}
+	return "", path, nil
+}
+
+// repairedPath is a PATH with which all of an agent's programs can be started: that of
+// the environment, after the folders in which this process finds what is missing there.
+// It is empty where this process does not find it either.
+func (d *Doctor) repairedPath(agent config.Agent, environment []string, dir string) string {
+	const most = 8 // programs and interpreters; each round finds one
+	path, here := fleet.Variable(environment, "PATH"), []string{"PATH=" + d.Getenv("PATH")}
+	for range most {
+		name, _, err := firstFault(agent.Programs(), environment, dir)
+		if err == nil {
+			return path
+		}
+		if wanting, ok := errors.AsType[*command.InterpreterError](err); ok {
+			name = wanting.Interpreter
+		}
+		found, err := command.LookPath(name, here)
+		if err != nil || !filepath.IsAbs(found) || strings.ContainsRune(name, '/') {
+			return ""
+		}
+		path = filepath.Dir(found) + string(filepath.ListSeparator) + path
+		environment = append(slices.Clone(environment), "PATH="+path)
+	}
+	return ""
+}
+
+// examineLogin looks for where an agent's login is. It only asks whether a file is there.
+func examineLogin(name, preset string, environment []string) Finding {
 	const check = "login"
-	switch {
-	case !a.Known:
-		return unknown(check, a.Name+": nothing is known of its login, as it has no preset")
-	case a.Login != "":
-		return ok(check, "%s: %s", a.Name, a.Login)
+	login, known := config.PresetLogin(preset)
+	if !known {
+		return unknown(check, name+": nothing is known of its login, as it has no preset")
+	}
+	var looked []string
+	for _, variable := range login.Variables {
+		if fleet.Variable(environment, variable) != "" {
+			return ok(check, "%s: $%s", name, variable)
+		}
+		looked = append(looked, "$"+variable)
+	}
+	for _, file := range login.Files {
+		folder := cmp.Or(fleet.Variable(environment, file.Variable), filepath.Join(fleet.Variable(environment, "HOME"), file.Folder))
+		path := filepath.Join(folder, file.Name)
+		if _, err := os.Stat(path); err == nil {
+			return ok(check, "%s: %s", name, path)
+		}
+		looked = append(looked, path)
 	}
 	return Finding{
 		Check: check, State: Warning,
-		What: fmt.Sprintf("%s: none found, not any of %s", a.Name, strings.Join(a.Logins, ", ")),
+		What: fmt.Sprintf("%s: none found, not any of %s", name, strings.Join(looked, ", ")),
 		Why:  "unless it is logged in by other means, each of its sessions fails at its first question",
-		Fix:  a.Command,
+		Fix:  login.Command,
 	}
 }
 
-// examineRests reports the agents that are not used now. That a usage limit was met, or
-// that a service has no room, is no fault; that an agent or its login fails is.
-func examineRests(r Record) (list []Finding) {
-	const check = "agent_rest"
-	if r.Unseen != "" {
-		return []Finding{unknown(check, r.Unseen)}
-	}
-	for _, s := range r.Rests {
-		what := fmt.Sprintf("%s: %s", s.Agent, s.Why)
-		if s.Fix == "" {
-			list = append(list, ok(check, "%s", what))
-			continue
+// examineCommands looks for the programs of the commands beside the agents', each as it is started: by
+// a fire with what it is handed on, by a session with what its agent has, or from a person's shell.
+func (d *Doctor) examineCommands() (list []Finding) {
+	const check = "command"
+	c, looked := d.Config, 0
+	find := func(key string, argv, environment []string) {
+		if len(argv) == 0 {
+			return
 		}
-		list = append(list, Finding{
-			Check: check, State: Warning, What: what,
-			Why: "no session of it is started while it rests; then one tries it",
-			Fix: s.Fix,
-		})
+		looked++
+		_, err := command.Runnable(argv[0], environment, c.Workspace)
+		if err == nil {
+			return
+		}
+		bad := Finding{
+			Check: check, State: Warning, What: fmt.Sprintf("%s: %s: %v", key, argv[0], err),
+			Why: "it cannot be started, and what waits for its answer gets none",
+			Fix: fmt.Sprintf("install %s, or name it by its path in stint.toml, %s", argv[0], key),
+		}
+		switch {
+		case errors.As(err, new(*command.InterpreterError)):
+			bad.Fix = "install the interpreter, or correct stint.toml, " + key
+		case strings.Contains(argv[0], "/"):
+			bad.Fix = "correct stint.toml, " + key
+		}
+		list = append(list, bad)
 	}
+	passed := config.Agent{PassEnvironment: c.Command.PassEnvironment}
+	own := passed.Passed(d.unit)
+	for _, name := range c.CategoryNames() {
+		key, category := "category."+string(name), c.Categories[name]
+		if len(category.Agents) > 0 {
+			judging := c.Agents[category.Agents[0]].Judged().Passed(d.unit)
+			find(key+".check", category.Check, judging)
+			find(key+".grader", category.Grader, judging)
+		}
+		find(key+".wip.command", category.WIP.Command, own)
+	}
+	find("review.check", c.Review.Check, c.Agents[c.AgentNames()[0]].Judged().Passed(d.Getenv))
+	find("review.publish", c.Review.Publish, passed.Passed(d.Getenv))
+	find("review.outcome", c.Review.Outcome, own)
+	find("review.feedback", c.Review.Feedback, own)
+	find("notice.command", c.Notice.Command, own)
+	find("selector.command", c.Selector.Command, own)
 	if len(list) == 0 {
-		list = append(list, ok(check, "none"))
-	}
-	return list
-}
-
-// examinePrices reports models that sessions used and that have no price.
-func examinePrices(r Record) (list []Finding) {
-	for _, u := range r.Unpriced {
-		list = append(list, Finding{
-			Check: "price", State: Warning, What: fmt.Sprintf("%s: %s", u.Agent, u.Why),
-			Why: "its budget in USD counts what its sessions cost on average, as far as that is known",
-			Fix: fmt.Sprintf("write [price.%q] with input and output into stint.toml: stint help agents", u.Models[0]),
-		})
+		return []Finding{ok(check, "%s looked at", plain.Plural(looked, "command"))}
 	}
 	return list
 }
@@ -142,47 +222,77 @@ func examinePrices(r Record) (list []Finding) {
 // seconds, hooks of a commit for minutes.
 const left = 10 * time.Minute
 
-func examineWorkspace(f Facts) []Finding {
+// askGit is for one look at a large repository on a slow disk.
+const askGit = 30 * time.Second
+
+func (d *Doctor) examineWorkspace(ctx context.Context) []Finding {
 	const check = "workspace"
-	w := f.Workspace
-	bad := Finding{Check: check, State: Problem, Why: "no session can work there"}
-	status := "git -C " + fleet.ShellWord(w.Path) + " status"
-	needing := `these categories cannot run, as they say workspace = "clone" or sync = true: ` + listed(w.Needed)
-	switch {
-	case w.Missing:
-		bad.What, bad.Fix = w.Path+" is not there", `correct "workspace" in stint.toml`
-	case w.Unseen != "":
-		return []Finding{unknown(check, w.Unseen)}
-	case !w.Git:
-		bad.What, bad.Fix = w.Path+" is in no work tree of git", "git init "+fleet.ShellWord(w.Path)
-		if bad.Why = needing; len(w.Needed) == 0 {
-			bad.State, bad.Why = Warning, "a session's work is known only from its result file"
-		}
-	case w.Unready != "":
-		bad.What, bad.Fix, bad.Why = w.Unready, w.Remedy, needing
-	case w.Lock != "" && w.LockAge > left:
-		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, w.LockAge.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
-		bad.Why = "every command of git that changes anything fails while it is there"
-	case w.Midway != "":
-		bad.What, bad.Fix = fmt.Sprintf("%s is in the middle of a %s", w.Path, w.Midway), status
-		bad.Why = "sessions would commit into the middle of it, and syncing fails"
-	case w.Changed > 0 && f.Record.Live == 0:
-		bad.State, bad.Fix = Warning, status
-		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", w.Path, plain.Plural(w.Changed, "changed file"))
-		bad.Why = "the next session finds them, and may commit them as its own; they can keep a sync from working"
-	default:
-		bad = ok(check, "%s%s", w.Path, asides(w))
+	path, clone := d.Config.Workspace, d.Clone
+	clone.Timeout = askGit
+	needing := plain.Kept(d.Config.CategoryNames(), func(name fleet.Category) bool {
+		return d.Config.Categories[name].OwnClone || d.Config.Categories[name].Sync
+	})
+	_, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []Finding{{
+			Check: check, State: Problem, What: path + " is not there", Why: "no session can work there", Fix: `correct "workspace" in stint.toml`,
+		}}
 	}
-	list := []Finding{bad}
-	if w.Left != "" {
+	var state workspace.Condition
+	if err == nil {
+		state, err = clone.Condition(ctx)
+	}
+	var unready error
+	if err == nil && state.Repository && len(needing) > 0 {
+		unready = clone.Ready(ctx)
+	}
+	var at fleet.Tracking
+	if err == nil {
+		at, err = clone.Tracking(ctx)
+	}
+	if err != nil {
+		return []Finding{unknown(check, err.Error())}
+	}
+	list := []Finding{judgeWorkspace(path, state, needing, unready, d.live, d.Now())}
+	if at.Text != "" {
 		list = append(list, Finding{
-			Check: check, State: Warning, What: w.Left, Fix: w.Pull, Why: "others do not see this work, or sessions do not see theirs",
+			Check: check, State: Warning, What: at.Text, Fix: at.Fix, Why: "others do not see this work, or sessions do not see theirs",
 		})
 	}
 	return list
 }
 
-func asides(w Workspace) string {
+// judgeWorkspace judges whether sessions can work in the workspace. Some categories need a repository there; unready says why no
+// clone of it can be made.
+func judgeWorkspace(path string, w workspace.Condition, needing []fleet.Category, unready error, live int, now time.Time) Finding {
+	bad := Finding{Check: "workspace", State: Problem}
+	status := "git -C " + fleet.ShellWord(path) + " status"
+	needs := `these categories cannot run, as they say workspace = "clone" or sync = true: ` + listed(needing)
+	switch age := now.Sub(w.LockedAt); {
+	case !w.Repository:
+		bad.What, bad.Fix = path+" is in no work tree of git", "git init "+fleet.ShellWord(path)
+		if bad.Why = needs; len(needing) == 0 {
+			bad.State, bad.Why = Warning, "a session's work is known only from its result file"
+		}
+	case unready != nil:
+		bad.What, bad.Fix, bad.Why = unready.Error(), fleet.Hint(unready), needs
+	case w.Lock != "" && age > left:
+		bad.What, bad.Fix = fmt.Sprintf("%s was left behind %v ago", w.Lock, age.Round(time.Minute)), "rm "+fleet.ShellWord(w.Lock)
+		bad.Why = "every command of git that changes anything fails while it is there"
+	case w.Midway != "":
+		bad.What, bad.Fix = fmt.Sprintf("%s is in the middle of a %s", path, w.Midway), status
+		bad.Why = "sessions would commit into the middle of it, and syncing fails"
+	case w.Changed > 0 && live == 0:
+		bad.State, bad.Fix = Warning, status
+		bad.What = fmt.Sprintf("%s: %s not committed, and no session is at work", path, plain.Plural(w.Changed, "changed file"))
+		bad.Why = "the next session finds them, and may commit them as its own; they can keep a sync from working"
+	default:
+		return ok(bad.Check, "%s%s", path, asides(w))
+	}
+	return bad
+}
+
+func asides(w workspace.Condition) string {
 	var list []string
 	if w.Changed > 0 {
 		list = append(list, plain.Plural(w.Changed, "changed file")+" while sessions work")
@@ -196,27 +306,39 @@ func asides(w Workspace) string {
 	return ", " + strings.Join(list, ", ")
 }
 
-func examineTasks(t Tasks) (list []Finding) {
+func (d *Doctor) examineTasks(ctx context.Context) []Finding {
+	tasks, problems, err := d.Tasks.List(ctx)
+	if err != nil && !d.Config.WantsTasks() && errors.Is(err, fleet.ErrNotFound) {
+		err = nil
+	}
+	return judgeTasks(len(tasks), problems, err, d.Config)
+}
+
+// judgeTasks judges what came of reading the tasks of a configuration.
+func judgeTasks(read int, problems []fleet.TaskProblem, err error, c *config.Config) (list []Finding) {
 	const check = "tasks"
-	if t.Unseen != "" {
+	if err != nil {
 		return []Finding{{
-			Check: check, State: Problem, What: t.Unseen, Fix: t.Hint,
+			Check: check, State: Problem, What: err.Error(), Fix: fleet.Hint(err),
 			Why: "a fire ranks nothing while the tasks cannot be read",
 		}}
 	}
-	for _, s := range t.Failed {
+	var odd []Finding
+	for _, p := range problems {
+		if p.Source == "" {
+			odd = append(odd, Finding{
+				Check: check, State: Warning, What: p.String(), Why: "it is not as its author means it, or not worked on at all", Fix: "stint task list",
+			})
+			continue
+		}
+		command := strings.Join(plain.Each(c.Tasks.Sources[p.Source].Command, fleet.ShellWord), " ")
 		list = append(list, Finding{
-			Check: check, State: Problem, What: s.String(), Fix: s.Command,
-			Why: "none of its tasks is worked on",
+			Check: check, State: Problem, What: fleet.SourceFault{Source: p.Source, Reason: p.Reason}.String(),
+			Why: "none of its tasks is worked on", Fix: "cd " + fleet.ShellWord(c.Workspace) + " && " + command,
 		})
 	}
-	for _, fault := range t.Faults {
-		list = append(list, Finding{
-			Check: check, State: Warning, What: fault, Why: "it is not as its author means it, or not worked on at all", Fix: "stint task list",
-		})
-	}
-	if len(list) == 0 {
-		list = append(list, ok(check, "%s read", plain.Plural(t.Read, "task")))
+	if list = append(list, odd...); len(list) == 0 {
+		return []Finding{ok(check, "%s read", plain.Plural(read, "task"))}
 	}
 	return list
 }

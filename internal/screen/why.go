@@ -21,13 +21,13 @@ func Why(a why.Answer, s Style) []string {
 		case i == 0:
 			paint = Bold
 		}
-		lines = append(lines, s.paragraph(paint, "", "", text)...)
+		lines = append(lines, s.Paragraph(paint, "", "", text)...)
 	}
 	for _, o := range a.Obstacles {
 		lines = append(lines, "")
-		lines = append(lines, s.paragraph(Normal, "- ", "  ", o.Reason)...)
+		lines = append(lines, s.Paragraph(Normal, "- ", "  ", o.Reason)...)
 		if o.Change != "" {
-			lines = append(lines, s.paragraph(Dim, "  ", "  ", o.Change)...)
+			lines = append(lines, s.Paragraph(Dim, "  ", "  ", o.Change)...)
 		}
 		if o.Command != "" { // whole, for it is to be copied
 			lines = append(lines, "    "+s.Paint(Cyan, plain.Line(o.Command)))
@@ -36,7 +36,7 @@ func Why(a why.Answer, s Style) []string {
 	for _, p := range a.Parts {
 		lines = append(lines, "", s.Paint(Bold, p.Title+":"))
 		for _, text := range p.Sentences {
-			lines = append(lines, s.paragraph(Normal, "  ", "    ", text)...)
+			lines = append(lines, s.Paragraph(Normal, "  ", "    ", text)...)
 		}
 	}
 	return lines
@@ -48,7 +48,7 @@ const leastParagraph = 20
 // paragraph wraps a text between words, its first line after one indentation and the
 // others after another. Only a word that is wider than a line is broken: times, names and
 // paths are to be copied.
-func (s Style) paragraph(p Paint, first, rest, text string) []string {
+func (s Style) Paragraph(p Paint, first, rest, text string) []string {
 	text = plain.Line(text)
 	if s.Width > 0 {
 		text = between(text, max(s.Width-len(rest), leastParagraph))

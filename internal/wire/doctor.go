@@ -1,9 +1,6 @@
 package wire
 
-import (
-	"stint/internal/doctor"
-	"stint/internal/fleet"
-)
+import "stint/internal/fleet"
 
 // Doctor is stint/doctor@1.
 type Doctor struct {
@@ -20,33 +17,25 @@ type Doctor struct {
 
 // DoctorFinding is what a check found.
 type DoctorFinding struct {
-	Check string       `json:"check"`
-	State doctor.State `json:"state"`
-	What  string       `json:"what"`
-	Why   string       `json:"why"`
-	Fix   string       `json:"fix"`
+	Check string `json:"check"`
+	State string `json:"state"`
+	What  string `json:"what"`
+	Why   string `json:"why"`
+	Fix   string `json:"fix"`
 }
 
 // Repaired is what was done about one thing.
 type Repaired struct {
-	Repair doctor.Repair `json:"fix"`
-	Done   []string      `json:"done"`
-	Error  *string       `json:"error"` // null: it worked
+	Repair string   `json:"fix"`
+	Done   []string `json:"done"`
+	Error  *string  `json:"error"` // null: it worked
 }
 
 // NewDoctor is what doctor found and fixed, as JSON.
-func NewDoctor(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, dryRun bool) Doctor {
-	return Doctor{
-		Schema: "stint/doctor@1", Fleet: f, DryRun: dryRun,
-		OK: doctor.Count(list, doctor.OK), Warnings: doctor.Count(list, doctor.Warning),
-		Problems: doctor.Count(list, doctor.Problem), Unknown: doctor.Count(list, doctor.Unknown),
-		Findings: each(list, func(f doctor.Finding) DoctorFinding { return DoctorFinding{f.Check, f.State, f.What, f.Why, f.Fix} }),
-		Repaired: each(done, func(r doctor.Repaired) Repaired {
-			o := Repaired{Repair: r.Repair, Done: listed(r.Done)}
-			if r.Err != nil {
-				o.Error = new(r.Err.Error())
-			}
-			return o
-		}),
+func NewDoctor(f fleet.Name, findings []DoctorFinding, repaired []Repaired, dryRun bool) Doctor {
+	d := Doctor{Schema: "stint/doctor@1", Fleet: f, DryRun: dryRun, Findings: listed(findings), Repaired: listed(repaired)}
+	for _, f := range findings {
+		*map[string]*int{"ok": &d.OK, "warning": &d.Warnings, "problem": &d.Problems, "unknown": &d.Unknown}[f.State]++
 	}
+	return d
 }

@@ -1,0 +1,188 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"stint/internal/config"
+	"stint/internal/engine"
+	"stint/internal/fleet"
+	"stint/internal/inspect"
+	"stint/internal/plain"
+	"stint/internal/store"
+)
+
+// examineRecord looks at whether what is recorded agrees with itself and with what lives, and at the agents
+// that rest or have no price. Why the store cannot be read, its own check may have said.
+func (d *Doctor) examineRecord(ctx context.Context) (record, agents []Finding) {
+	var (
+		status   inspect.Status
+		off      []fleet.Discrepancy
+		left     []fleet.Run
+		unpriced []Finding
+	)
+	err := d.Engine(ctx, false, func(e *engine.Engine) (err error) {
+		e.Timers = nil                        // they were asked
+		e.Log = slog.New(slog.DiscardHandler) // each of its warnings is a finding here
+		if !e.Recorded() {                    // nothing has run yet
+			return nil
+		}
+		x := &inspect.Explainer{Fleet: e.Fleet}
+		if status, err = x.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: 1}); err != nil {
+			return err
+		}
+		if off, err = x.Discrepancies(ctx); err != nil {
+			return err
+		}
+		if unpriced, err = examinePrices(ctx, x); err != nil {
+			return err
+		}
+		left, err = leftovers(ctx, e)
+		return err
+	})
+	if err != nil {
+		d.unread = true
+		why := "the store cannot be read"
+		if !d.faulty {
+			why += ": " + err.Error()
+		}
+		return []Finding{unknown("runs", why), unknown("lanes", why), unknown("figures", why)}, []Finding{unknown("agent_rest", why)}
+	}
+	d.live = len(plain.Kept(status.Open, func(run fleet.RunStatus) bool { return run.State != fleet.RunCrashed }))
+	for _, f := range status.Fires {
+		d.lastFire, d.latest = f.At, plain.Latest(d.latest, f.At)
+	}
+	for _, run := range status.Runs {
+		d.latest = plain.Latest(d.latest, run.CreatedAt, run.StartedAt, run.EndedAt)
+	}
+	record = []Finding{judgeRuns(d.live, left), judgeLanes(len(status.Day.Violations)), judgeFigures(off)}
+	return record, append(judgeRests(status.Stopped), unpriced...)
+}
+
+// leftovers are the runs that a reaping would close, at two looks: a run that just ends
+// is between its end and what it gives back for a moment.
+func leftovers(ctx context.Context, e *engine.Engine) (list []fleet.Run, err error) {
+	first, err := e.Reap(ctx, true)
+	if err != nil || len(first) == 0 {
+		return nil, err
+	}
+	second, err := e.Reap(ctx, true)
+	for _, r := range second {
+		if slices.ContainsFunc(first, func(f engine.Reaped) bool { return f.Run.ID == r.Run.ID }) {
+			list = append(list, r.Run)
+		}
+	}
+	return list, err
+}
+
+// judgeRuns judges the runs that are left behind. One that has an end did not give back what it held.
+func judgeRuns(live int, left []fleet.Run) Finding {
+	const check = "runs"
+	var dead, ended, what []string
+	for _, r := range left {
+		text := fmt.Sprintf("%s (%s)", r.ID, r.Category)
+		if r.EndedAt.IsZero() {
+			dead = append(dead, text)
+		} else {
+			ended = append(ended, text)
+		}
+	}
+	if len(dead) > 0 {
+		what = append(what, plain.Plural(len(dead), "run")+" open, and no session of it lives: "+listed(dead))
+	}
+	if len(ended) > 0 {
+		what = append(what, plain.Plural(len(ended), "run")+" ended, and did not give back a claim or lane: "+listed(ended))
+	}
+	if len(what) == 0 {
+		return ok(check, "%s under way, nothing left behind", plain.Plural(live, "session"))
+	}
+	return Finding{
+		Check: check, State: Warning, What: strings.Join(what, "; "),
+		Why: "their claims, lanes and slots are in the way of others until the next fire",
+		Fix: "stint reap", Repair: repairRuns,
+	}
+}
+
+func (d *Doctor) reap(ctx context.Context, dryRun bool) (done []string, err error) {
+	err = d.Engine(ctx, !dryRun, func(e *engine.Engine) error {
+		reaped, err := e.Reap(ctx, dryRun)
+		for _, r := range reaped {
+			done = append(done, fmt.Sprintf("closed run %s (%s): %s", r.Run.ID, r.Run.Category, r.Reason))
+		}
+		return err
+	})
+	return done, err
+}
+
+func judgeLanes(violations int) Finding {
+	const check = "lanes"
+	if violations > 0 {
+		return Finding{
+			Check: check, State: Problem,
+			What: plain.Plural(violations, "time") + " in the last day two runs held one lane at once",
+			Why:  "sessions of a category worked side by side where one at a time may: locks do not hold on that disk, or were removed",
+			Fix:  "stint audit --since 24h",
+		}
+	}
+	return ok(check, "none held twice in the last day")
+}
+
+func judgeFigures(off []fleet.Discrepancy) Finding {
+	const check = "figures"
+	if len(off) > 0 {
+		what := plain.Each(off, fleet.Discrepancy.String)
+		return Finding{
+			Check: check, State: Problem, What: plain.Plural(len(off), "figure") + " of the store do not add up: " + listed(what),
+			Why: "nobody but stint writes them: another hand did, or the store is damaged, and what is ranked, spent and held by them is wrong",
+			Fix: "stint audit",
+		}
+	}
+	return ok(check, "beliefs, accounts, budgets and epochs add up by the record")
+}
+
+// judgeRests reports the agents that are not used now. That a usage limit was met, or
+// that a service has no room, is no fault; that an agent or its login fails is.
+func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
+	const check = "agent_rest"
+	for _, s := range stopped {
+		f := ok(check, "%s: %s", s.Agent, s.Why)
+		if s.Fix != "" {
+			f.State, f.Why, f.Fix = Warning, "no session of it is started while it rests; then one tries it", s.Fix
+		}
+		list = append(list, f)
+	}
+	if len(list) == 0 {
+		list = append(list, ok(check, "none"))
+	}
+	return list
+}
+
+// mostLooked is how many of an agent's latest runs are looked at for a session: the others
+// found no lane or no task.
+const mostLooked = 20
+
+// examinePrices reports the agents with a budget in USD whose latest session used a model that has no price.
+func examinePrices(ctx context.Context, e *inspect.Explainer) (list []Finding, err error) {
+	for _, agent := range e.Config.AgentNames() {
+		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
+		if err != nil {
+			return nil, err
+		}
+		at := slices.IndexFunc(runs, func(r fleet.RunStatus) bool { return len(r.Usage.Models) > 0 })
+		if at < 0 {
+			continue
+		}
+		models := slices.DeleteFunc(runs[at].Usage.Models, func(m string) bool { _, ok := e.Config.Prices.Of(m); return ok })
+		if runs[at].Usage.Cost != fleet.CostReported && len(models) > 0 && e.Config.BindsUSD(runs[at].Category, agent) {
+			list = append(list, Finding{
+				Check: "price", State: Warning, What: fmt.Sprintf("%s: %s", agent, config.Unpriced(models)),
+				Why: "its budget in USD counts what its sessions cost on average, as far as that is known",
+				Fix: fmt.Sprintf("write [price.%q] with input and output into stint.toml: stint help agents", models[0]),
+			})
+		}
+	}
+	return list, nil
+}
