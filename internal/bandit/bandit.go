@@ -78,6 +78,7 @@ type Arm struct {
 	Evidence
 	Account
 	Backoff
+	Use [resources]Mean `json:"use"` // of its last sessions
 }
 
 // Coming is the arm in the round of the next fire of a machine, if that counts: so the fire sees it.
@@ -121,10 +122,19 @@ type Components struct {
 	Season  float64 // what the time of day brings beside the times behind the belief
 	Plateau float64 // what the recent load costs beside the load behind the belief
 	Div     float64 // what the category is owed (above 0), or has had too much of
+	Costs   [resources]Cost
 }
 
 // Fixed is the score without the draw.
-func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Div }
+func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Div + c.Price() }
+
+// Price is what the use of all that binds takes from the score.
+func (c Components) Price() (sum float64) {
+	for _, cost := range c.Costs {
+		sum += cost.Price
+	}
+	return sum
+}
 
 // Score is what a ranking is sorted by.
 func (c Components) Score() float64 { return c.TS + c.Fixed() }
@@ -135,6 +145,7 @@ type Scorer struct {
 	Seed  uint64
 	Fire  fleet.FireID
 	Turn  float64 // the time of day, in [0,1)
+	Rates Rates
 	Prior Prior
 }
 
@@ -158,5 +169,6 @@ func (l Scorer) Score(c fleet.Category, a *Arm, pending int, loo float64) Compon
 		Season:  l.season(now, l.Turn, l.Prior),
 		Plateau: l.plateau(now, a.LoadNow(a.Round), l.Prior),
 		Div:     a.Debt(l.Settings),
+		Costs:   l.costs(a.Use),
 	}
 }

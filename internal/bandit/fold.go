@@ -16,6 +16,7 @@ type Kind string
 const (
 	Fired     Kind = "fired"     // a fire moved the clocks of its pool's categories, and entitled them
 	Began     Kind = "began"     // a session was granted its claim: the debit
+	Used      Kind = "used"      // a session that was granted its claim ended, whatever came of it
 	Ended     Kind = "ended"     // a session's first grade counts: at its end, or when its failure is held no longer
 	Corrected Kind = "corrected" // a session's work became something that gives it another grade
 	Empty     Kind = "empty"     // a session did nothing
@@ -40,11 +41,18 @@ type Event struct {
 	Mark     Mark           `json:"mark,omitzero"`   // Ended, Corrected: from the run's row
 
 	// Of a fire.
-	Host  string                     `json:"host,omitempty"` // empty: it begins a round each time
-	Moves []fleet.Category           `json:"moves,omitempty"`
-	Due   map[fleet.Category]float64 `json:"due,omitempty"` // sessions that it entitles categories to
-	Floor float64                    `json:"floor,omitempty"`
-	Cap   float64                    `json:"cap,omitempty"`
+	Host   string                     `json:"host,omitempty"` // empty: it begins a round each time
+	Moves  []fleet.Category           `json:"moves,omitempty"`
+	Due    map[fleet.Category]float64 `json:"due,omitempty"` // sessions that it entitles categories to
+	Floor  float64                    `json:"floor,omitempty"`
+	Cap    float64                    `json:"cap,omitempty"`
+	Budget Amounts                    `json:"budget,omitzero"`
+	Pool   string                     `json:"pool,omitempty"`
+	Full   bool                       `json:"full,omitempty"` // the slots alone kept it from starting one session more
+
+	// Of what was used.
+	Use     Amounts `json:"use,omitzero"`      // below 0: nobody knows
+	Assumed bool    `json:"assumed,omitempty"` // the cost is: it counts for the budget alone
 }
 
 // Mark is what a later event of a session needs of the earlier ones. The session's row keeps it.
@@ -65,12 +73,13 @@ type State struct {
 	Settings Settings                                  `json:"settings"` // floor and cap are those of the last fire
 	Arms     map[fleet.Category]*Arm                   `json:"arms"`
 	Rounds   map[string]map[fleet.Category]fleet.Round `json:"rounds,omitempty"` // in which each host last fired
+	Prices   Prices                                    `json:"prices"`
 }
 
 // Clone is the same state, of which no part is shared.
 func (st *State) Clone() *State {
 	c := *st
-	c.Arms, c.Rounds = map[fleet.Category]*Arm{}, maps.Clone(st.Rounds)
+	c.Arms, c.Rounds, c.Prices = map[fleet.Category]*Arm{}, maps.Clone(st.Rounds), st.Prices.clone()
 	for name, a := range st.Arms {
 		c.Arms[name] = new(*a)
 	}
@@ -90,6 +99,8 @@ func (st *State) Fold(e Event) (m Mark) {
 		st.fire(e)
 	case Began:
 		m = Mark{Round: a.Round, Load: a.Debit(a.Round), Nth: a.Sessions}
+	case Used:
+		st.Prices.Ended(e.At, a, e.Use, e.Assumed)
 	case Ended:
 		p := st.prior()
 		was := st.Settings.Belief(a, p).Mean()
@@ -121,6 +132,7 @@ func (st *State) Fold(e Event) (m Mark) {
 // fire counts a fire of a host for the categories that it moves.
 func (st *State) fire(e Event) {
 	st.Settings.Floor, st.Settings.Cap = e.Floor, e.Cap
+	st.Prices.Fired(e.At, e.Budget, e.Pool, e.Full)
 	for _, c := range e.Moves {
 		a := st.arm(c)
 		due, entitled := e.Due[c]
@@ -192,20 +204,25 @@ func (st *State) Differs(fold *State) (list []Difference) {
 	all := maps.Clone(st.Arms)
 	maps.Copy(all, fold.Arms)
 	for _, c := range slices.Sorted(maps.Keys(all)) {
-		stored, counted := figures(st.Arm(c)), figures(fold.Arm(c))
-		names := maps.Clone(stored)
-		maps.Copy(names, counted)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			if stored[name] != counted[name] {
-				list = append(list, Difference{c, name, stored[name], counted[name]})
-			}
+		list = append(list, differ(c, st.Arm(c), fold.Arm(c))...)
+	}
+	return append(list, differ("", st.Prices, fold.Prices)...)
+}
+
+func differ(c fleet.Category, was, is any) (list []Difference) {
+	stored, counted := figures(was), figures(is)
+	names := maps.Clone(stored)
+	maps.Copy(names, counted)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if stored[name] != counted[name] {
+			list = append(list, Difference{c, name, stored[name], counted[name]})
 		}
 	}
 	return list
 }
 
-// figures are what an arm holds, by the names that they have in JSON, as text that tells any two numbers apart.
-func figures(a Arm) map[string]string {
+// figures are what it holds, by the names that they have in JSON, as text that tells any two numbers apart.
+func figures(of any) map[string]string {
 	list := map[string]string{}
 	var add func(name string, v any)
 	add = func(name string, v any) {
@@ -214,13 +231,17 @@ func figures(a Arm) map[string]string {
 			for below, v := range v {
 				add(name+below+".", v)
 			}
+		case []any:
+			for i, v := range v {
+				add(name+strconv.Itoa(i)+".", v)
+			}
 		case float64:
 			list[name[:len(name)-1]] = strconv.FormatFloat(v, 'g', -1, 64)
 		case string:
 			list[name[:len(name)-1]] = strconv.Quote(v)
 		}
 	}
-	text, _ := json.Marshal(a) //nolint:errchkjson // it came from JSON, or from sums within their range
+	text, _ := json.Marshal(of) //nolint:errchkjson // it came from JSON, or from sums within their range
 	var object map[string]any
 	_ = json.Unmarshal(text, &object) // it was just made
 	add("", object)

@@ -30,6 +30,7 @@ type flight struct {
 	c     fleet.Category
 	due   int // at this fire
 	grade float64
+	began time.Time
 }
 
 func newStory(seed uint64, s Settings) *story {
@@ -70,6 +71,8 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			if o.due > f {
 				return false
 			}
+			use := Amounts{h.Float64() * 9, float64(h.IntN(3)-1) * 1e6, h.at.Sub(o.began).Hours()}
+			h.put(Event{Kind: Used, Category: o.c, Use: use, Assumed: h.IntN(9) == 0})
 			switch x := h.Float64(); {
 			case x < .1:
 				h.put(Event{Kind: Empty, Category: o.c, Run: o.run, Task: fleet.TaskID(fmt.Sprint("t", h.IntN(3))), Last: h.IntN(2) == 0})
@@ -78,7 +81,7 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			default:
 				h.put(Event{Kind: Ended, Category: o.c, Run: o.run, Grade: o.grade})
 				for range h.IntN(3) {
-					later = append(later, flight{o.run, o.c, f + h.IntN(1+199*h.IntN(2)), []float64{0, 1, o.grade / 2}[h.IntN(3)]})
+					later = append(later, flight{o.run, o.c, f + h.IntN(1+199*h.IntN(2)), []float64{0, 1, o.grade / 2}[h.IntN(3)], o.began})
 				}
 			}
 			return true
@@ -97,7 +100,10 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			h.put(Event{Kind: Woken, Category: "b"})
 		}
 		pool := [][]fleet.Category{{"a", "b", "c"}, {"d", "e"}}[f%2]
-		fire := Event{Kind: Fired, Host: hosts[h.IntN(4)], Moves: pool, Due: map[fleet.Category]float64{}, Floor: .5, Cap: 1.8}
+		fire := Event{Kind: Fired, Host: hosts[h.IntN(4)], Moves: pool, Due: map[fleet.Category]float64{}, Floor: .5, Cap: 1.8, Pool: string(pool[0]), Full: h.IntN(3) == 0}
+		if f > fires/4 {
+			fire.Budget = Amounts{USD: 99, Tokens: float64(h.IntN(2)) * 4e6}
+		}
 		for _, c := range pool {
 			if h.IntN(5) > 0 {
 				fire.Due[c] = h.Float64()
@@ -108,7 +114,7 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			if h.Float64() < .5 {
 				run := fleet.RunID(fmt.Sprint("r", len(h.events)))
 				h.put(Event{Kind: Began, Category: c, Run: run})
-				open = append(open, flight{run, c, f + 1 + h.IntN(4), min(1, max(0, mean[c]+.2*h.NormFloat64()))})
+				open = append(open, flight{run, c, f + 1 + h.IntN(4), min(1, max(0, mean[c]+.2*h.NormFloat64())), h.at})
 			}
 		}
 	}
@@ -140,7 +146,7 @@ func refold(t *testing.T, s Settings, events []Event, piece func() int) State {
 // pieces: the states are equal to the last bit.
 func TestFoldSplits(t *testing.T) {
 	t.Parallel()
-	alarms := 0
+	alarms, prices := 0, 0
 	for seed := range uint64(12) {
 		h := newStory(seed, Defaults()).play(200, true, seed%2 == 0)
 		for name, piece := range map[string]func() int{
@@ -154,9 +160,14 @@ func TestFoldSplits(t *testing.T) {
 		for _, a := range h.Arms {
 			alarms += a.Alarms
 		}
+		for _, r := range h.Prices.Rates("a") {
+			if r.Pressure > 0 {
+				prices++
+			}
+		}
 	}
-	if alarms < 5 {
-		t.Errorf("got %d alarms, want that this is a test", alarms)
+	if alarms < 5 || prices < 5 {
+		t.Errorf("got %d alarms and %d prices, want that this is a test", alarms, prices)
 	}
 }
 

@@ -34,6 +34,7 @@ category is a sum, in units of grade, that --explain shows:
   lessons  the effect of today's lessons, beside those of the graded sessions
   season   the effect of the time of day, if grades follow it
   load     the cost of its recent load, if grades fall with load
+  price    what its sessions use, while the fleet's budget or the slots bind
   debt     (sessions below its floor - sessions above its cap) / v
 
 Categories that cannot start are left out with the reason. A category with an active task leads,

@@ -176,6 +176,11 @@ type Budget struct {
 	USD    float64 `toml:"usd" max:"1e9"`
 }
 
+// Amounts are the bounds of what the ranking can price.
+func (b Budget) Amounts() bandit.Amounts {
+	return bandit.Amounts{bandit.USD: b.USD, bandit.Tokens: float64(b.Tokens)}
+}
+
 // Agent is a named command that does the work. Its defaults are those of its preset.
 type Agent struct {
 	Preset string           `toml:"preset" form:"preset"`

@@ -221,6 +221,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 			}
 		}
 	}
+	r.Full = s.Full()
 	if s.Picks > 0 {
 		for _, c := range s.Ranked() {
 			r.Due[c.Category] = c.Due
@@ -294,7 +295,7 @@ func (e *Engine) warn(ctx context.Context, p plan.Plan) {
 // survey.StartGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
 func (e *Engine) start(ctx context.Context, f *fleet.Fire, b store.Bounds, o FanoutOptions) (err error) {
-	firing := store.Firing{Bounds: b, Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
+	firing := store.Firing{Bounds: b, Budget: e.Config.Budget.Amounts(), Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
 	specs := map[fleet.RunID]fleet.UnitSpec{}
 	for i := range f.Choices {
 		c := &f.Choices[i]

@@ -264,6 +264,7 @@ type Fire struct {
 	// into the memory of the category.
 	Moves []Category
 	Due   map[Category]float64
+	Full  bool // the slots alone kept it from starting one session more
 }
 
 // Count counts the choices with this decision.

@@ -23,7 +23,10 @@ type part struct {
 // parts are those that show.
 func (c Score) parts() (list []part) {
 	for _, p := range []part{
-		{"the time of day", "counts", c.Season}, {"its recent load", "counts", c.Plateau}, {"its lessons", "count", c.Components.LOO},
+		{"the time of day", "counts", c.Season},
+		{"its recent load", "counts", c.Plateau},
+		{"its lessons", "count", c.Components.LOO},
+		{"what its sessions use", "", c.Price()},
 	} {
 		if math.Abs(p.value) >= shown {
 			list = append(list, p)
@@ -158,9 +161,30 @@ func (c Score) made(s bandit.Settings) string {
 		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
 	}
 	for _, p := range c.parts() {
-		words = append(words, fmt.Sprintf("%s %s %+.3f", p.words, p.verb, p.value))
+		if p.verb != "" {
+			words = append(words, fmt.Sprintf("%s %s %+.3f", p.words, p.verb, p.value))
+		}
 	}
-	return strings.Join(words, ", ")
+	return strings.Join(append(words, c.Expenses()...), ", ")
+}
+
+// Expenses say what a session is expected to use of each resource that binds, and what that takes from the score.
+func (c Score) Expenses() (words []string) {
+	for r, cost := range c.Costs {
+		if cost.Price > -shown {
+			continue
+		}
+		switch bandit.Resource(r) {
+		case bandit.USD:
+			words = append(words, fmt.Sprintf("its sessions cost %.2f USD each, and the budget binds: %+.3f", cost.Use, cost.Price))
+		case bandit.Tokens:
+			tokens := plain.Count(int64(cost.Use))
+			words = append(words, fmt.Sprintf("its sessions take %s tokens each, and the budget binds: %+.3f", tokens, cost.Price))
+		case bandit.Hours:
+			words = append(words, fmt.Sprintf("its sessions take %.2f hours each, and the slots are full: %+.3f", cost.Use, cost.Price))
+		}
+	}
+	return words
 }
 
 // leastDebt is the least debt that is worth a word, in sessions: one decimal.

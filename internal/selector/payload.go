@@ -80,6 +80,7 @@ type Explain struct {
 	Season   float64 `json:"season"`
 	Plateau  float64 `json:"plateau"`
 	Div      float64 `json:"div"`
+	Price    float64 `json:"price,omitempty"` // of what its sessions use, where that binds
 	Score    float64 `json:"score"`
 	Share    float64 `json:"share"` // relative to the others'
 	Due      float64 `json:"due"`   // sessions of this fire it is entitled to
@@ -95,7 +96,7 @@ type Explain struct {
 func (c Score) Explain(s bandit.Settings) Explain {
 	e := Explain{
 		In: c.In, Reason: c.Reason(), Alpha: c.Beta.A, Beta: c.Beta.B, Mean: c.Beta.Mean(),
-		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Score: c.Value,
+		TS: c.TS, LOO: c.Components.LOO, Season: c.Season, Plateau: c.Plateau, Div: c.Div, Price: c.Price(), Score: c.Value,
 		Share: c.Share, Due: c.Due, Sessions: c.Arm.Sessions, Entitled: c.Arm.Entitled, Changes: c.Arm.Alarms, Tasks: c.Tasks,
 	}
 	low, high := c.Belief.Credible()

@@ -30,6 +30,7 @@ type Input struct {
 	Workers    int                 `json:"workers"`                  // start at most so many
 	Free       int                 `json:"free_slots"`               // and no more than this
 	Seats      Seats               `json:"seats,omitempty"`          // and no more of an agent than it has slots
+	Rates      bandit.Rates        `json:"rates,omitzero"`           // of what binds
 	Closed     string              `json:"closed,omitempty"`         // why nothing may be started at all; empty: it may
 	Failed     []fleet.SourceFault `json:"failed_sources,omitempty"` // of tasks; no part of the ranking
 	Forced     []fleet.Category    `json:"forced,omitempty"`         // by a person: started first, whatever yields to that
@@ -117,7 +118,7 @@ func Rank(in Input) Selection {
 		arms[i] = &in.Candidates[i].Arm
 	}
 	scorer := bandit.NewScorer(in.Settings, in.Seed, in.Fire, arms)
-	scorer.Turn = bandit.Turn(in.At)
+	scorer.Turn, scorer.Rates = bandit.Turn(in.At), in.Rates
 	s := Selection{Input: in, Prior: scorer.Prior, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]
@@ -152,6 +153,11 @@ func (s Selection) Moves() bool {
 	}
 	slices.SortFunc(awake, compareScores)
 	return s.pick(awake[:countIn(awake)]) > 0
+}
+
+// Full reports whether the slots alone keep a fire that ranked so from starting one session more.
+func (s Selection) Full() bool {
+	return s.Closed == "" && min(s.Workers, len(s.Ranked())) > s.Free
 }
 
 func byName(a, b Candidate) int { return cmp.Compare(a.Category, b.Category) }

@@ -192,6 +192,8 @@ type Firing struct {
 	// Host is the machine that fires, by its own word; without an id it says nothing. A machine that was
 	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
 	Host fleet.Host
+	// Budget is what all sessions of a day may use.
+	Budget bandit.Amounts
 }
 
 // Bounds are how many sessions may be under way at once, for one who decides on more of them, and
@@ -219,9 +221,10 @@ type Snapshot struct {
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
 	Rounds   map[string]map[fleet.Category]fleet.Round // in which each host last fired
-	Pauses   []fleet.Pause                             // also those that are over, by category
-	Lineage  fleet.Lineage                             // zero: one machine has the store to itself
-	Lessons  []Lesson                                  // by lesson, version and category
+	Prices   bandit.Prices
+	Pauses   []fleet.Pause // also those that are over, by category
+	Lineage  fleet.Lineage // zero: one machine has the store to itself
+	Lessons  []Lesson      // by lesson, version and category
 
 	Away   fleet.Away         // the reviewer's last word; it may be over
 	Agents []fleet.AgentState // that something is known of, by name

@@ -223,7 +223,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
-		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed,
+		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed, Rates: v.Snapshot.Prices.Rates(v.Pool),
 	}
 	if v.Pool != config.DefaultPool {
 		in.FirePool = v.Pool

@@ -30,6 +30,7 @@ func terms() []term {
 		{"Lessons", "loo", func(e selector.Explain) float64 { return e.LOO }},
 		{"Season", "season", func(e selector.Explain) float64 { return e.Season }},
 		{"Load", "plateau", func(e selector.Explain) float64 { return e.Plateau }},
+		{"Price", "price", func(e selector.Explain) float64 { return e.Price }},
 		{"Debt", "div", func(e selector.Explain) float64 { return e.Div }},
 	}
 }

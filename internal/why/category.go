@@ -184,6 +184,9 @@ func (c Category) owed() (list []string) {
 	if debt := e.Debt(); debt != "" {
 		list = append(list, sentence("Counted fire by fire, %s, which %s", debt, moves(e.Div)))
 	}
+	for _, words := range s.Expenses() {
+		list = append(list, capital(sentence("%s", words)))
+	}
 	return list
 }
 

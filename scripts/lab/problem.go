@@ -29,6 +29,8 @@ func problems() []problem {
 		{"shares", "thirty categories with shares from 0.5 to 0.002", (*bench).shares},
 		{"coverage", "the intervals of what is believed, every tenth fire", (*bench).coverage},
 		{"weeks", "healthy weeks of 336 fires, as the report judges them", (*bench).weeks},
+		{"costs", "twelve categories whose sessions cost 1 to 4, or 1 to 50, under a budget that binds", (*bench).costs},
+		{"lengths", "twelve categories whose sessions take up to 20 times as long, in slots that are full", (*bench).lengths},
 		{"hosts", "ten machines that start one session each, beside one that starts ten, and means that change", (*bench).hosts},
 	}
 }

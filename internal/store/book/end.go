@@ -2,8 +2,10 @@ package book
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
@@ -94,6 +96,7 @@ func (p Tx) end(r fleet.Run) error {
 	}
 	row.LeaveLane(p.Now())
 	p.settle(&row)
+	p.price(row.Run)
 	if billed(r) {
 		row.Bill = row.ID
 	}
@@ -115,12 +118,12 @@ func (p Tx) end(r fleet.Run) error {
 
 // billed reports whether a session says what the next of its agent will cost.
 func billed(r fleet.Run) bool {
-	switch r.Verdict.Outcome { //nolint:exhaustive // of the others no agent was at work, or not to its end
-	case fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout:
-		return r.Usage.Tokens != nil || r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed
-	default:
-		return false
-	}
+	return worked(r) && (r.Usage.Tokens != nil || r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed)
+}
+
+// worked reports whether an agent was at work, to its end.
+func worked(r fleet.Run) bool {
+	return slices.Contains([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout}, r.Verdict.Outcome)
 }
 
 // overran notes that a session ended after its lease was over, by its own machine's word.
@@ -165,6 +168,7 @@ func (p Tx) abandon(g store.Gone) (left bool) {
 		}
 		row.LeaveLane(p.Now())
 		p.settle(&row) // only until it is closed it has an account
+		p.price(row.Run)
 		p.Runs.Put(row)
 		p.keepTail(g.Run, g.Tail)
 		p.judgeTask(row.Run)
@@ -187,5 +191,26 @@ func (p Tx) settle(r *table.Run) {
 	}
 	if change.Runs < 0 { // it is on no account any more
 		r.Day, r.ReservedTokens, r.ReservedUSD = "", 0, 0
+	}
+}
+
+// price has the ranking know what a session used that had its claim: also one without a grade.
+func (p Tx) price(r fleet.Run) {
+	if r.Key == "" || r.Verdict.Ours {
+		return
+	}
+	unknown := bandit.Amounts{-1, -1, -1}
+	use := unknown
+	if worked(r) {
+		use[bandit.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
+	}
+	if r.Usage.USD != nil {
+		use[bandit.USD] = *r.Usage.USD
+	}
+	if r.Usage.Tokens != nil {
+		use[bandit.Tokens] = float64(*r.Usage.Tokens)
+	}
+	if use != unknown {
+		p.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
 }

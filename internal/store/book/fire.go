@@ -53,8 +53,11 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 			return fleet.Fire{}, fmt.Errorf("run %s: %w", r.ID, err)
 		}
 	}
-	if len(fire.Moves) > 0 {
-		p.learn(bandit.Event{Kind: bandit.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap})
+	if len(fire.Moves) > 0 || fire.Full {
+		p.learn(bandit.Event{
+			Kind: bandit.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap,
+			Budget: f.Budget, Pool: fire.Pool, Full: fire.Full,
+		})
 	}
 	p.Fires.Put(recorded)
 	return fire, nil
@@ -77,7 +80,7 @@ func (p Tx) ahead(f store.Firing) {
 		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)))
 	}
 	p.Ahead(p.Told.Ask(oldestTails()), p.Fleet.Ask())
-	if len(f.Fire.Moves) > 0 {
+	if len(f.Fire.Moves) > 0 || f.Fire.Full {
 		p.Ahead(p.asksRanking()...)
 	}
 }

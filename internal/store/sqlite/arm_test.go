@@ -31,6 +31,10 @@ func setAll(v reflect.Value, number func(i int) float64) {
 			f.SetInt(1<<52 - int64(i))
 		case f.Type() == reflect.TypeFor[time.Time]():
 			f.Set(reflect.ValueOf(storetest.Start().Add(time.Millisecond)))
+		case f.Kind() == reflect.Array:
+			for i := range f.Len() {
+				setAll(f.Index(i), number)
+			}
 		default:
 			setAll(f, number) // it is a struct, else it panics
 		}

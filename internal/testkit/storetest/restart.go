@@ -175,11 +175,16 @@ func (h *history) fire(rt *rapid.T) {
 	due := rapid.MapOf(rapid.Custom(anyCategory), rapid.Float64Range(0, 1)).Draw(rt, "due")
 	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
 	host := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "machine")
-	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves}, Host: fleet.Host{ID: host}}))(h.t)
+	full := rapid.Bool().Draw(rt, "full")
+	budget := bandit.Amounts{bandit.USD: rapid.SampledFrom([]float64{0, 7}).Draw(rt, "budget")}
+	pool := rapid.SampledFrom([]string{"default", "quick"}).Draw(rt, "pool")
+	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves, Full: full, Pool: pool}, Host: fleet.Host{ID: host}, Budget: budget}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
-	if len(moves) > 0 {
-		h.learn(bandit.Event{Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap})
+	if len(moves) > 0 || full {
+		h.learn(bandit.Event{
+			Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap, Budget: budget, Pool: pool, Full: full,
+		})
 	}
 }
 
@@ -225,9 +230,14 @@ func (h *history) end(rt *rapid.T) {
 	if rapid.Bool().Draw(rt, "late") { // nobody heard of it when it was
 		s.run.EndedAt = h.clock.Now().Add(-time.Duration(rapid.Int64Range(0, int64(h.clock.Now().Sub(s.run.CreatedAt))).Draw(rt, "ago")))
 	}
+	if rapid.Bool().Draw(rt, "billed") {
+		s.run.Usage = fleet.Usage{Tokens: new(int64(1e5)), USD: new(rapid.Float64Range(0, 9).Draw(rt, "usd")), Cost: fleet.CostReported}
+	}
 	complete := func(v fleet.Verdict) error {
 		s.run.Verdict = v
-		return h.Complete(h.t.Context(), s.run)
+		err := h.Complete(h.t.Context(), s.run)
+		h.used(s)
+		return err
 	}
 	var err error
 	switch rapid.SampledFrom([]string{"graded", "graded", "graded", "noop", "nothing", "closed", "lost", "dead"}).Draw(rt, "end") {
@@ -245,10 +255,29 @@ func (h *history) end(rt *rapid.T) {
 		err = complete(fleet.Verdict{Outcome: fleet.Nothing, TaskState: fleet.StateDone})
 	case "lost":
 		err = h.Complete(h.t.Context(), lost(graded(s.run, grade)))
+		h.used(s)
 	case "dead":
-		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead"})
+		_, err = h.Abandon(h.t.Context(), store.Gone{Run: s.run.ID, Reason: "found dead", Used: s.run.Usage})
+		h.used(s)
 	}
 	must.Do(h.t, err)
+}
+
+// used counts what a session used that has ended.
+func (h *history) used(s session) {
+	r, use := h.mustRun(h.t, s.run.ID), bandit.Amounts{-1, -1, -1}
+	if r.Verdict.Outcome != fleet.Lost && r.Verdict.Outcome != fleet.Abandoned {
+		use[bandit.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
+	}
+	if r.Usage.USD != nil { // also an assumed one
+		use[bandit.USD] = *r.Usage.USD
+	}
+	if r.Usage.Tokens != nil {
+		use[bandit.Tokens] = float64(*r.Usage.Tokens)
+	}
+	if use != (bandit.Amounts{-1, -1, -1}) {
+		h.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
+	}
 }
 
 // forgets has the record begin at some time since the store was made.
@@ -346,6 +375,7 @@ func (h *history) restart(rt *rapid.T) {
 	})
 	must.Equal(rt, "arms", got, h.State.Arms, exactly(), cmpopts.EquateEmpty())
 	must.Equal(rt, "rounds", s.Rounds, h.State.Rounds, cmpopts.EquateEmpty())
+	must.Equal(rt, "prices", s.Prices, h.State.Prices, exactly(), cmpopts.EquateEmpty())
 	must.Equal(rt, "lessons", s.Lessons, want, exactly(), cmpopts.EquateEmpty())
 }
 

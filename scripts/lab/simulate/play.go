@@ -52,6 +52,7 @@ type play struct {
 	value    []float64 // the expected grade of a session that is started now
 	shares   []float64 // of the categories that are awake, in their order
 	best     []float64
+	spent    float64   // USD of the day
 	begun    []int     // sessions of this round, by category
 	due      []float64 // what this round entitled each category to
 	sessions []Session
@@ -82,6 +83,9 @@ func (p *play) run(stop func() bool) Outcome {
 		}
 		p.world.move(round)
 		p.view.round = round
+		if round%firesADay == 0 {
+			p.spent = 0
+		}
 		clear(p.begun)
 		for _, pool := range p.scenario.Pools {
 			for range pool.PerFire {
@@ -156,6 +160,7 @@ func (p *play) begin(category int, source fleet.Source, depth int) {
 	}
 	p.begun[category]++
 	p.flights = append(p.flights, f)
+	p.spent += p.scenario.Categories[category].Cost
 	p.view.busy[category]++
 	if d := p.scenario.Depletion; d != nil {
 		p.strain[category].add(d, round)
@@ -202,9 +207,13 @@ func (p *play) observe(pool Pool) {
 	if s.Sessions != nil && s.Sessions.Slots > 0 {
 		v.free = max(0, s.Sessions.Slots-len(p.flights))
 	}
-	v.picks = min(pool.Workers, v.free, awake)
+	if v.most = pool.Workers; s.Budget > 0 && p.spent >= s.Budget {
+		v.most = 0
+	}
+	v.picks = min(v.most, v.free, awake)
 	if p.desk != nil && pool.Name == "" {
 		v.picks = p.desk.room(v.round, v.picks, len(p.flights))
+		v.most = v.picks
 	}
 }
 

@@ -41,6 +41,7 @@ type Policy struct {
 	Fair     bool            // one of the others keeps the ranking's floors and caps
 	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
 	Window   int             // of [SlidingTS], in fires
+	Unpriced bool            // of [Ranked]: nothing that binds has a price
 	Learns   Learns          // of [Ranked]: when it learns what became of work; empty: [Later]
 }
 
@@ -103,6 +104,7 @@ type view struct {
 	fire  fleet.FireID // which counts those of other pools, too
 	awake []bool       // can be started
 	picks int          // start so many, at most as many as are awake
+	most  int          // start so many, if there are categories and slots
 	free  int
 	busy  []int     // sessions in flight
 	due   []float64 // what this fire entitles each category to, by the shares of all that are awake

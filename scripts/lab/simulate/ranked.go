@@ -34,6 +34,8 @@ type ranked struct {
 	learns     Learns
 	memories   []memory // by category
 	picks      []int
+	unpriced   bool
+	prices     bandit.Prices
 }
 
 // streak are the sessions of an agent that failed in a row: nobody knows yet whether the work
@@ -45,7 +47,7 @@ type streak struct {
 
 func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), entitled: make([]bool, n), rounds: make([]fleet.Round, n), agents: map[string]*streak{}}
+	r := &ranked{unpriced: p.Unpriced, settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), entitled: make([]bool, n), rounds: make([]fleet.Round, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -78,8 +80,11 @@ func (r *ranked) choose(v view) choice {
 		r.compareLessons(v.round)
 	}
 	s := selector.Rank(selector.Input{
-		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.picks, Free: v.free, Candidates: r.candidates,
+		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.most, Free: v.free, Rates: r.prices.Rates(v.pool), Candidates: r.candidates,
 	})
+	if !r.unpriced {
+		r.prices.Fired(at(v.round), bandit.Amounts{bandit.USD: r.scenario.Budget}, v.pool, s.Full())
+	}
 	r.pool = s.Prior
 	r.picks = r.picks[:0]
 	for _, c := range s.Ranked()[:s.Picks] {
@@ -150,6 +155,10 @@ func (r *ranked) surplus(category int) float64 {
 // learn counts a session, as the store does: a failure once its agent has worked again, and
 // not at all if that fails as often as opens its breaker.
 func (r *ranked) learn(e flight) {
+	if c := r.scenario.Categories[e.category]; !r.unpriced {
+		hours := float64(e.length) / 2
+		r.prices.Ended(at(e.last()), r.arm(e.category), bandit.Amounts{bandit.USD: c.Cost, bandit.Tokens: -1, bandit.Hours: hours}, false)
+	}
 	agent := r.scenario.Categories[e.category].Agent
 	if r.agents[agent] == nil {
 		r.agents[agent] = &streak{}

@@ -18,6 +18,7 @@ type Scenario struct {
 	Outages      []Outage
 	Pools        []Pool
 	Lessons      []Lesson
+	Budget       float64    // USD that sessions may use in a day; 0: any
 	Categories   []Category // at least one, in the order of the results
 	Policies     []Policy   // what the scenario sets or adds, by name
 }
@@ -149,5 +150,8 @@ type Category struct {
 	Agent   string   // that works on it; empty: one that no outage is of
 	Witness Witness  // empty: a grader
 	Report  *float64 // the grade that its sessions report of themselves; nil: the true one
+	Cost    float64  // USD of a session
+	Longer  float64  // times as long as sessions of the scenario; 0: as long
+	Lasting bool     // a session is worth its grade for each fire that it takes
 	ByHand  int      // until this fire, each has a session of it by hand beside it, which has its lane
 }

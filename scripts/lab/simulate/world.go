@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -125,7 +126,10 @@ func (w *world) end(fire, category, before int, mean float64) ending {
 	}
 	given, better := w.teach(fire, c.Name)
 	mean = min(1, max(0, mean+better))
-	e := ending{length: s.Sessions.length(length), worth: mean, lessons: given, verdict: fleet.Verdict{Outcome: fleet.Productive}}
+	e := ending{length: s.Sessions.length(length, cmp.Or(c.Longer, 1)), worth: mean, lessons: given, verdict: fleet.Verdict{Outcome: fleet.Productive}}
+	if c.Lasting {
+		e.worth *= float64(e.length)
+	}
 	if s.Fates != nil {
 		e.known = s.Fates.become(&e.verdict, &e.final, mean, w.chance)
 		return e
@@ -189,11 +193,11 @@ func (g Grades) empty(rng *rand.Rand) fleet.Outcome {
 const longest = 1 << 40
 
 // length is how many fires a session takes, by a standard normal variate.
-func (s *Sessions) length(normal float64) int {
+func (s *Sessions) length(normal, longer float64) int {
 	if s == nil {
 		return 1
 	}
-	return int(min(longest, max(1, math.Round(s.Median*math.Exp(s.Sigma*normal)))))
+	return int(min(longest, max(1, math.Round(longer*s.Median*math.Exp(s.Sigma*normal)))))
 }
 
 func (g Grades) draw(mean float64, rng *rand.Rand) float64 {
