@@ -141,7 +141,8 @@ func (c Clone) stack(ctx context.Context, s *fleet.Stacked, k landing) error {
 	start, command := s.Base, []string{"rebase", "--quiet", "--no-autostash", s.Base, s.Tip}
 	switch {
 	case s.Merge, merges && !stands:
-		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", fmt.Sprintf("Merge branch '%s'", s.Branch), s.Tip}
+		message := fmt.Sprintf("Merge branch '%s'\n\nStint-Run: %s", s.Branch, s.Run)
+		command = []string{"merge", "--quiet", "--no-ff", "--no-edit", "-m", message, s.Tip}
 	case stands:
 		start, command = s.Tip, nil
 	}
