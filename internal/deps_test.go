@@ -143,12 +143,6 @@ func rules() map[string]rule {
 
 		// The faces lay out what they are given. The web page and the live screen ask the
 		// explainer, and write nothing.
-		"internal/wire": {
-			house: []string{
-				"internal/config", "internal/fleet", "internal/inspect", "internal/review", "internal/store", "internal/view", "internal/why",
-			},
-			not: world,
-		},
 		// A declaration builds addresses of pages by net/url.
 		"internal/view": {
 			house: []string{
@@ -165,7 +159,7 @@ func rules() map[string]rule {
 		"internal/web": {
 			house: []string{
 				"internal/fleet", "internal/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/report",
-				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/view", "internal/wire",
+				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/view",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
@@ -195,7 +189,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/bandit", "internal/box", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect", "internal/install",
 				"internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
-				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/view", "internal/web", "internal/why", "internal/wire", "internal/workspace", "systemd",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/view", "internal/web", "internal/why", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",

@@ -11,7 +11,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 type awayOptions struct {
@@ -59,7 +59,7 @@ func (a *app) runAway(ctx context.Context, o awayOptions) error {
 	if err != nil {
 		return err
 	}
-	a.sayLine(wire.NewAway(away, true, o.dryRun), fmt.Sprintf("%s away until %s: %s", did(o.dryRun, "the reviewer is", "the reviewer would be"), until, away.Reason))
+	a.sayLine(view.Away(true, o.dryRun).JSON(away), fmt.Sprintf("%s away until %s: %s", did(o.dryRun, "the reviewer is", "the reviewer would be"), until, away.Reason))
 	return nil
 }
 
@@ -80,6 +80,6 @@ func (a *app) runBack(ctx context.Context, dryRun bool) error {
 	if !was {
 		line = "the reviewer was not away"
 	}
-	a.sayLine(wire.NewAway(fleet.Away{}, was, dryRun), line)
+	a.sayLine(view.Away(was, dryRun).JSON(fleet.Away{}), line)
 	return nil
 }

@@ -18,7 +18,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/screen"
-	"stint/internal/wire"
 )
 
 func newConfig(a *app) *cobra.Command {
@@ -43,7 +42,7 @@ masked: here, in "stint run --dry-run", and wherever else stint shows a text tha
 			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				c, err := a.loadConfig()
-				if err != nil || a.asObject(wire.NewConfig(c)) {
+				if err != nil || a.asObject(configObject().JSON(c)) {
 					return err
 				}
 				a.print(screen.Settings(plain.Each(c.Values(), func(v config.Value) screen.Setting {
@@ -113,7 +112,7 @@ func (a *app) configCheck(ctx context.Context) error {
 		warnings = append(warnings, config.Problem{Pos: c.Path, Text: text})
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 	}
-	a.sayLine(wire.NewConfigCheck(c.Path, warnings), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
+	a.sayLine(checkObject(warnings).JSON(c), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
 	return nil
 }
 

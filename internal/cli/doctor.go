@@ -117,7 +117,7 @@ func verdict(of string, list []doctor.Finding) error {
 }
 
 func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
-	if a.asObject(doctorObject(f, list, done, o.dryRun)) {
+	if a.asObject(doctorObject(f, done, o.dryRun).JSON(list)) {
 		return
 	}
 	for _, m := range done {

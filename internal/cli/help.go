@@ -15,8 +15,12 @@ import (
 // columns are those of a terminal that nobody has widened.
 const columns = 80
 
-// printHelp prints the text of a command or a topic, and of a command also how it is used.
-func printHelp(c *cobra.Command, _ []string) {
+// printHelp prints the text of a command or a topic, and of a command also how it is used; with --json what fields its objects have.
+func (a *app) printHelp(c *cobra.Command, _ []string) {
+	if a.json && len(a.objects(wordsOf(c))) > 0 {
+		a.printObjects(c)
+		return
+	}
 	w := c.OutOrStdout()
 	fmt.Fprintln(w, strings.TrimRight(wrapped(c.Long), "\n"))
 	if !c.IsAdditionalHelpTopicCommand() {

@@ -19,7 +19,7 @@ func TestHelpFits(t *testing.T) {
 	eachCommand(newRoot(&app{}, nil), func(c *cobra.Command) {
 		var out bytes.Buffer
 		c.SetOut(&out)
-		printHelp(c, nil)
+		(&app{}).printHelp(c, nil)
 		text, _, _ := strings.Cut(out.String(), "\nExamples:\n")
 		for line := range strings.Lines(text) {
 			line = strings.TrimSuffix(line, "\n")

@@ -16,7 +16,6 @@ import (
 	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 func newHost(a *app) *cobra.Command {
@@ -87,7 +86,7 @@ must have no open runs. Its past runs stay on record.`,
 				if err := s.ForgetHost(cmd.Context(), h.ID); err != nil {
 					return err
 				}
-				a.sayLine(wire.NewHostChange(h, "forgotten", nil, h.Reason, dryRun), did(dryRun, "forgot ", "would forget ")+h.Name)
+				a.sayLine(hostChangeObject("forgotten", h.Reason, nil, dryRun).JSON(h), did(dryRun, "forgot ", "would forget ")+h.Name)
 				return nil
 			})
 		},
@@ -173,7 +172,7 @@ func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) er
 			return err
 		}
 		line := fmt.Sprintf("%s is gone: %s; ended=%d", h.Name, reason, len(ended))
-		a.sayLine(wire.NewHostChange(h, "gone", ended, reason, dryRun), dry(dryRun)+line)
+		a.sayLine(hostChangeObject("gone", reason, ended, dryRun).JSON(h), dry(dryRun)+line)
 		return nil
 	})
 }
@@ -191,7 +190,7 @@ func (a *app) showHost() error {
 	if err != nil {
 		return err
 	}
-	a.printHost("", wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot(), i.Foreign(thisMachine())))
+	a.printHost("", i, i.Foreign(thisMachine()), false, false)
 	return nil
 }
 
@@ -204,29 +203,28 @@ func (a *app) adoptHost(name string, dryRun bool) error {
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", c.State, err)
 	}
-	o := wire.NewHost(i.ID, i.Name, i.Machine, thisMachine().Boot(), false)
-	o.Changed, o.DryRun = changed, dryRun
 	verb := did(dryRun, "adopted", "would adopt")
 	if !changed {
 		verb = "kept"
 	}
-	a.printHost(verb+" ", o)
+	a.printHost(verb+" ", i, false, changed, dryRun)
 	return nil
 }
 
-func (a *app) printHost(verb string, o wire.Host) {
-	if a.asObject(o) {
+func (a *app) printHost(verb string, i machine.Identity, foreign, changed, dryRun bool) {
+	boot := thisMachine().Boot()
+	if a.asObject(hostObject(boot, foreign, changed, dryRun).JSON(i)) {
 		return
 	}
-	fmt.Fprintf(a.Stdout, "%shost %s id %s", verb, plain.Text(o.Name), plain.Text(o.ID))
-	if o.Boot != "" {
-		fmt.Fprintf(a.Stdout, " boot %s", plain.Text(o.Boot))
+	fmt.Fprintf(a.Stdout, "%shost %s id %s", verb, plain.Text(i.Name), plain.Text(i.ID))
+	if boot != "" {
+		fmt.Fprintf(a.Stdout, " boot %s", plain.Text(boot))
 	}
 	fmt.Fprintln(a.Stdout)
-	if o.Machine == "" {
+	if i.Machine == "" {
 		fmt.Fprintln(a.Stdout, "This host has no machine-id: stint cannot see when its state folder is copied.")
 	}
-	if o.Foreign {
+	if foreign {
 		fmt.Fprintln(a.Stdout, "That is another host: this state folder was copied from it.")
 		a.hint("stint host adopt")
 	}

@@ -28,7 +28,6 @@ import (
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"
-	"stint/internal/wire"
 )
 
 type initOptions struct {
@@ -96,7 +95,7 @@ type setup struct {
 	*app
 	o       initOptions
 	dir     string
-	changes []wire.Change
+	changes []change
 	missing []string
 	notes   []string // choices that somebody may want to change
 
@@ -482,11 +481,11 @@ func (s *setup) plan(c *config.Config, runtime bool) (p install.Plan, err error)
 }
 
 func (s *setup) did(path, action string) {
-	s.changes = append(s.changes, wire.Change{Path: path, Action: action})
+	s.changes = append(s.changes, change{path, action})
 }
 
 func (s *setup) report(ctx context.Context, c *config.Config) {
-	if s.asObject(wire.NewInit(c.Fleet, s.o.dryRun, s.changes, s.missing, s.notes)) {
+	if s.asObject(initObject(s.o.dryRun, s.changes, s.missing, s.notes).JSON(c.Fleet)) {
 		return
 	}
 	for _, m := range s.missing {
@@ -516,10 +515,10 @@ func (s *setup) firstFire(ctx context.Context, c *config.Config) string {
 
 func (s *setup) printChanges() {
 	for _, ch := range s.changes {
-		action := ch.Action
+		action := ch.action
 		if s.o.dryRun && action != install.Kept {
 			action = "would be " + action
 		}
-		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain.Text(ch.Path))
+		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain.Text(ch.path))
 	}
 }

@@ -23,7 +23,6 @@ import (
 	"stint/internal/session"
 	"stint/internal/store"
 	"stint/internal/transcript"
-	"stint/internal/wire"
 )
 
 type logsOptions struct {
@@ -403,6 +402,6 @@ type lineObjects struct {
 }
 
 func (l lineObjects) Write(line []byte) (int, error) {
-	printLine(l.w, wire.NewLogLine(l.run, strings.TrimSuffix(string(line), "\n")))
+	printLine(l.w, lineObject(l.run).JSON(strings.TrimSuffix(string(line), "\n")))
 	return len(line), nil
 }

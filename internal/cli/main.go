@@ -30,7 +30,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/machine"
 	"stint/internal/plain"
-	"stint/internal/wire"
 )
 
 // Surroundings are what a process has around it.
@@ -218,7 +217,7 @@ the agent and records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetHelpFunc(printHelp)
+	root.SetHelpFunc(a.printHelp)
 	root.SetUsageFunc(printUsage)
 	asked := root.Flags().BoolP("version", "v", false, "version for stint")
 	root.Args = func(c *cobra.Command, args []string) error {
@@ -236,7 +235,7 @@ the agent and records the result.`,
 	}
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configPath, "config", "", "the configuration `FILE` (default $STINT_CONFIG, else the nearest stint.toml upward, else $XDG_CONFIG_HOME/stint/stint.toml)")
-	flags.BoolVar(&a.json, "json", a.json, "print JSON")
+	flags.BoolVar(&a.json, "json", a.json, "print JSON; with --help, describe its fields")
 	root.AddGroup(
 		&cobra.Group{ID: groupDay, Title: "Every day:"},
 		&cobra.Group{ID: groupFire, Title: "The steps of a fire:"},
@@ -339,7 +338,7 @@ func (a *app) finish(err error) int {
 	}
 	stderr := leveled(a.Stderr, levelOfStatus(status))
 	if a.json {
-		printLine(stderr, wire.NewError(status, err))
+		printLine(stderr, errorObject(status).JSON(err))
 		return status
 	}
 	fmt.Fprintf(stderr, "stint: error: %s\n", plain.Text(err.Error()))

@@ -7,7 +7,6 @@ import (
 
 	"stint/internal/inspect"
 	"stint/internal/metrics"
-	"stint/internal/wire"
 )
 
 func newMetrics(a *app) *cobra.Command {
@@ -42,7 +41,7 @@ func (a *app) runMetrics(ctx context.Context, file string) error {
 		}
 		switch {
 		case a.json:
-			printJSON(a.Stdout, wire.NewMetrics(file, string(text)))
+			printJSON(a.Stdout, metricsObject(file).JSON(string(text)))
 		case file == "":
 			_, err = a.Stdout.Write(text)
 		}

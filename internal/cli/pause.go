@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 type pauseOptions struct {
@@ -89,7 +89,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 	if err != nil {
 		return err
 	}
-	a.sayLine(wire.NewPaused(p, running, o.dryRun), fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
+	a.sayLine(view.Pause(true, true, o.dryRun, running).JSON(p), fmt.Sprintf("%s %s until %s: %s", did(o.dryRun, "paused", "would pause"), whole(category), until, p.Reason))
 	if running > 0 {
 		a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(category), "--all")))
 	}
@@ -109,7 +109,7 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 	if len(ended) == 0 {
 		line = whole(category) + " was not paused"
 	}
-	a.sayLine(wire.NewResumed(category, len(ended) > 0, dryRun), line)
+	a.sayLine(view.Pause(false, len(ended) > 0, dryRun, 0).JSON(fleet.Pause{Category: category}), line)
 	for _, p := range stays {
 		end := strings.TrimSpace("stint resume " + string(p.Category))
 		a.hint(fmt.Sprintf("%s stays paused: %s; to end it: %s", whole(p.Category), p.Reason, end))

@@ -11,7 +11,6 @@ import (
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 // printJSON writes one object, for a program to read and a person to look at.
@@ -108,4 +107,4 @@ func version() string {
 	return info.Main.Version
 }
 
-func (a *app) printVersion() { a.sayLine(wire.NewVersion(version()), "stint "+version()) }
+func (a *app) printVersion() { a.sayLine(versionObject().JSON(version()), "stint "+version()) }

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
-	"stint/internal/wire"
 )
 
 func newReap(a *app) *cobra.Command {
@@ -28,24 +27,20 @@ by hand it is needed only if nothing fires. No grade changes.`,
 func (a *app) runReap(ctx context.Context, dryRun bool) error {
 	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) error {
 		reaped, err := e.Reap(ctx, dryRun)
-		var objects []wire.Reaped
-		for _, r := range reaped {
-			objects = append(objects, wire.Reaped{Run: r.Run.ID, Category: r.Run.Category, Task: r.Run.Task, Reason: r.Reason})
-		}
-		if a.asObject(wire.NewReap(objects, dryRun)) {
+		if a.asObject(reapObject(dryRun).JSON(reaped)) {
 			return err
 		}
-		for _, o := range objects {
+		for _, r := range reaped {
 			verb := "abandoned"
 			switch {
 			case dryRun:
 				verb = "would abandon"
-			case o.Reason == engine.ReasonDelivered:
+			case r.Reason == engine.ReasonDelivered:
 				verb = "recorded"
 			}
-			fmt.Fprintf(a.Stdout, "%s run %s (%s): %s\n", verb, o.Run, o.Category, o.Reason)
+			fmt.Fprintf(a.Stdout, "%s run %s (%s): %s\n", verb, r.Run.ID, r.Run.Category, r.Reason)
 		}
-		fmt.Fprintf(a.Stdout, "reaped=%d\n", len(objects))
+		fmt.Fprintf(a.Stdout, "reaped=%d\n", len(reaped))
 		return err
 	})
 }

@@ -11,7 +11,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/grade"
 	"stint/internal/rundir"
-	"stint/internal/wire"
 )
 
 func newResult(a *app) *cobra.Command {
@@ -43,7 +42,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 			if err != nil {
 				return err
 			}
-			a.sayLine(wire.NewResult(r.Outcome, r.Grade, r.Reason, r.TaskState, answer.Path), "wrote "+answer.Path)
+			a.sayLine(resultObject(answer.Path).JSON(r), "wrote "+answer.Path)
 			return nil
 		},
 	}

@@ -25,7 +25,6 @@ import (
 	"stint/internal/screen"
 	"stint/internal/survey"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 func newReview(a *app) *cobra.Command {
@@ -86,9 +85,7 @@ last session.`,
 					detail, v.Detail = &d, new(newRunView(d, a, e.Config.Agents[d.Agent].Transcript))
 					v.Questions = review.Questions(v.Detail.Log)
 				}
-				w := wire.NewReviewDetail(t, i, detail, a.Now())
-				w.Questions = append(w.Questions, v.Questions...)
-				a.say(w, func(s screen.Style) []string { return screen.Review(v, s) })
+				a.say(view.ReviewDetail(t, detail, v.Questions, v.At).JSON(i), func(s screen.Style) []string { return screen.Review(v, s) })
 				return nil
 			})
 		},
@@ -148,7 +145,7 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target,
 		return err
 	}
 	if a.json {
-		printJSON(a.Stdout, wire.NewReviewDiff(t, i, text, cut))
+		printJSON(a.Stdout, view.ReviewDiff(t, text, cut).JSON(i))
 		return nil
 	}
 	if err := a.page(ctx, c, plain.Text(text)); err != nil {
@@ -250,7 +247,7 @@ func (a *app) runReview(ctx context.Context, o reviewOptions) error {
 		if !o.all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
-		if a.asObject(wire.NewReview(t, items, tasks, left, a.Now())) {
+		if a.asObject(view.Review(t, tasks, left, a.Now()).JSON(items)) {
 			return nil
 		}
 		rows := append(plain.Each(items, a.reviewRow), plain.Each(tasks, taskRow)...)

@@ -15,7 +15,7 @@ import (
 	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/survey"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 func newReviewLand(a *app) *cobra.Command {
@@ -54,7 +54,7 @@ the reason. The branch is kept, and listed with --all alone, until it has anothe
 				if err := e.Reject(cmd.Context(), i, reason); err != nil {
 					return err
 				}
-				a.sayLine(wire.NewReviewed(i, "rejected", wire.Reviewed{Reason: reason}), string(i.Run)+" is rejected")
+				a.sayLine(view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
 				return nil
 			})
 		},
@@ -81,7 +81,7 @@ worktree remove FOLDER").`,
 				if err != nil {
 					return err
 				}
-				a.sayLine(wire.NewReviewed(i, "checked out", wire.Reviewed{Dir: dir}), dir)
+				a.sayLine(view.Reviewed("checked out", "", dir, "").JSON(i), dir)
 				return nil
 			})
 		},
@@ -112,7 +112,7 @@ or a failure the command runs again, and must then print the address of the requ
 				case line == "":
 					line = i.Name + " is pushed to " + remote
 				}
-				a.sayLine(wire.NewReviewed(i, "published", wire.Reviewed{URL: r.URL}), line)
+				a.sayLine(view.Reviewed("published", "", "", r.URL).JSON(i), line)
 				return nil
 			})
 		},
@@ -230,7 +230,7 @@ func (a *app) runReviewLand(ctx context.Context, args []string) error {
 		more, failed := e.Land(ctx, t, items, show)
 		list = append(list, more...)
 		if a.json {
-			printJSON(a.Stdout, wire.NewLandings(t, list))
+			printJSON(a.Stdout, view.Landings(t).JSON(list))
 		}
 		landed, short := 0, 0
 		for _, l := range list {

@@ -14,7 +14,6 @@ import (
 	"stint/internal/install"
 	"stint/internal/plain"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 type runOptions struct {
@@ -131,7 +130,7 @@ func verdictText(v fleet.Verdict) string {
 }
 
 func (a *app) printPreview(p engine.Preview) {
-	if a.asObject(wire.NewPreview(p.Run, p.Spec)) {
+	if a.asObject(previewObject().JSON(p)) {
 		return
 	}
 	rows := [][]string{

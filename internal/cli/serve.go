@@ -19,7 +19,6 @@ import (
 	"stint/internal/inspect"
 	"stint/internal/rundir"
 	"stint/internal/web"
-	"stint/internal/wire"
 )
 
 type serveOptions struct {
@@ -102,7 +101,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	})
 	url := "http://" + listener.Addr().String() + "/"
 	if a.json {
-		printLine(a.Stdout, wire.NewServe(c.Fleet, url))
+		printLine(a.Stdout, serveObject(url).JSON(c.Fleet))
 	} else {
 		fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)
 	}

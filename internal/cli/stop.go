@@ -15,7 +15,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/wire"
 )
 
 type stopOptions struct{ all, dryRun bool }
@@ -91,29 +90,22 @@ func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
 
 func (a *app) printStopped(list []engine.Stopped, name string, dryRun, paused bool) error {
 	var (
-		objects []wire.Stopped
-		errs    []error
-		asked   int
+		errs  []error
+		asked int
 	)
 	for _, s := range list {
-		x := wire.Stopped{
-			Run: s.Was.ID, Category: s.Was.Category, Task: s.Was.Task, Was: s.Was.State(true, false, a.Now()),
-			Outcome: s.Run.Verdict.Outcome, Reason: s.Run.Verdict.Reason,
-		}
-		if x.Asked = !dryRun && s.Asked(); x.Asked {
+		switch {
+		case !dryRun && s.Asked():
 			asked++
-		}
-		if s.Err != nil {
-			x.Error = s.Err.Error()
+		case s.Err != nil:
 			errs = append(errs, s.Err)
 		}
-		objects = append(objects, x)
 		if !a.json {
-			fmt.Fprintln(a.Stdout, plain.Text(stoppedLine(s, x, dryRun)))
+			fmt.Fprintln(a.Stdout, plain.Text(a.stoppedLine(s, dryRun)))
 		}
 	}
 	if a.json {
-		printJSON(a.Stdout, wire.NewStop(objects, dryRun))
+		printJSON(a.Stdout, a.stopObject(dryRun).JSON(list))
 	} else {
 		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs)-asked)
 	}
@@ -129,20 +121,21 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun, paused bo
 	return nil
 }
 
-func stoppedLine(s engine.Stopped, x wire.Stopped, dryRun bool) string {
-	subject := fmt.Sprintf("run %s (%s)", x.Run, x.Category)
-	if x.Task != "" {
-		subject += fmt.Sprintf(" at %q", x.Task)
+func (a *app) stoppedLine(s engine.Stopped, dryRun bool) string {
+	was := s.Was.State(true, false, a.Now())
+	subject := fmt.Sprintf("run %s (%s)", s.Was.ID, s.Was.Category)
+	if s.Was.Task != "" {
+		subject += fmt.Sprintf(" at %q", s.Was.Task)
 	}
 	switch {
 	case dryRun:
-		return fmt.Sprintf("would stop %s: %s", subject, x.Was)
-	case x.Asked:
+		return fmt.Sprintf("would stop %s: %s", subject, was)
+	case s.Asked():
 		return fmt.Sprintf("asked %s to end, on another host", subject)
 	case s.Err != nil:
-		return fmt.Sprintf("not ended: %s: %s", subject, x.Error)
+		return fmt.Sprintf("not ended: %s: %s", subject, s.Err)
 	case s.Was.StartedAt.IsZero():
-		return fmt.Sprintf("kept %s from beginning: it was %s", subject, x.Was)
+		return fmt.Sprintf("kept %s from beginning: it was %s", subject, was)
 	}
 	return fmt.Sprintf("stopped %s after %s: %s", subject, plain.Span(s.Run.EndedAt.Sub(s.Run.StartedAt)), verdictText(s.Run.Verdict))
 }

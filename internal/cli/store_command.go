@@ -18,7 +18,6 @@ import (
 	"stint/internal/store/book"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"
-	"stint/internal/wire"
 )
 
 func newStore(a *app) *cobra.Command {
@@ -151,7 +150,7 @@ func (a *app) acceptStore(ctx context.Context, restored, dryRun bool) error {
 	}
 	what, err := accept(ctx, c, dryRun)
 	if err == nil {
-		a.sayLine(wire.NewMigration(c.StoreText, dryRun, nil, nil), did(dryRun, "takes ", "would take ")+what)
+		a.sayLine(storeObject("", dryRun, postgres.Migrated{}, nil).JSON(c.StoreText), did(dryRun, "takes ", "would take ")+what)
 	}
 	return err
 }
@@ -185,8 +184,7 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", c.StoreText, err)
 	}
-	steps := plain.Each(m.Steps, func(s postgres.Step) wire.Step { return wire.Step(s) })
-	if a.asObject(wire.NewMigration(c.StoreText, dryRun, steps, m.Lacks)) {
+	if a.asObject(storeObject("", dryRun, m, nil).JSON(c.StoreText)) {
 		return nil
 	}
 	switch worker := postgres.Role(c.Fleet); {
@@ -238,7 +236,7 @@ func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err 
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
 	list, err := book.Copy(ctx, source, target, to, dryRun)
-	if err != nil || a.asObject(wire.NewCopy(from, to, dryRun, list)) {
+	if err != nil || a.asObject(storeObject(to, dryRun, postgres.Migrated{}, list).JSON(from)) {
 		return err
 	}
 	for _, t := range list {

@@ -14,7 +14,6 @@ import (
 	"stint/internal/plain"
 	"stint/internal/store"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 func newTaskRetry(a *app) *cobra.Command {
@@ -65,7 +64,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
-		a.sayLine(wire.NewRetry(id, found, dryRun), line)
+		a.sayLine(retryObject(found, dryRun).JSON(id), line)
 		return nil
 	})
 }

@@ -139,6 +139,7 @@ func commandOf(root *cobra.Command, words []string) (*cobra.Command, error) {
 	if words[0] == "help" && len(words) > 1 && !isTopic(c) {
 		return nil, fmt.Errorf("no topic %s", words[1])
 	}
+	c.InitDefaultHelpFlag()
 	for _, word := range words {
 		name, _, _ := strings.Cut(word, "=")
 		long, isLong := strings.CutPrefix(name, "--")

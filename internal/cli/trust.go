@@ -21,7 +21,6 @@ import (
 	"stint/internal/plain"
 	"stint/internal/systemd"
 	"stint/internal/trust"
-	"stint/internal/wire"
 )
 
 func newConfigTrust(a *app) *cobra.Command {
@@ -240,7 +239,7 @@ func (a *app) configTrust(yes bool) error {
 	for _, err := range refused {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(err.Error()))
 	}
-	o := wire.NewConfigTrust(path)
+	var changes []trustChange
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		if v := record.Judge(name, contents[name].Sum); v != trust.Trusted || record == nil {
 			before := trust.Content{Sum: record[name]} // that was not kept, or is new
@@ -251,13 +250,13 @@ func (a *app) configTrust(yes bool) error {
 			if secretFile(c)(name) {
 				diff = ""
 			}
-			o.Changes = append(o.Changes, wire.TrustChange{Path: name, Reason: string(v), Diff: diff})
+			changes = append(changes, trustChange{name, string(v), diff})
 			if !a.json && record != nil {
 				fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(name), v, plain.Text(diff))
 			}
 		}
 	}
-	if len(o.Changes) > 0 && record != nil && !yes {
+	if len(changes) > 0 && record != nil && !yes {
 		if err := a.confirm("config trust", "Type yes to have stint run this", "yes"); err != nil {
 			return err
 		}
@@ -266,6 +265,6 @@ func (a *app) configTrust(yes bool) error {
 	if err := store.Save(contents, secretFile(c)); err != nil {
 		return err
 	}
-	a.sayLine(o, fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
+	a.sayLine(trustObject(changes).JSON(path), fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
 	return nil
 }

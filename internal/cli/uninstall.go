@@ -18,7 +18,6 @@ import (
 	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/store/sqlite"
-	"stint/internal/wire"
 	"stint/internal/workspace"
 )
 
@@ -183,7 +182,7 @@ func (r *removal) state() error {
 }
 
 func (r *removal) report() {
-	if r.asObject(wire.NewUninstall(r.c.Fleet, r.o.dryRun, r.changes, r.running)) {
+	if r.asObject(uninstallObject(r.o.dryRun, r.changes, r.running).JSON(r.c.Fleet)) {
 		return
 	}
 	r.printChanges()

@@ -11,8 +11,8 @@ import (
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/selector"
+	"stint/internal/view"
 	"stint/internal/why"
-	"stint/internal/wire"
 )
 
 func newWhy(a *app) *cobra.Command {
@@ -62,7 +62,7 @@ func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
 		if err != nil {
 			return err
 		}
-		a.say(wire.NewWhy(answer, also), func(s screen.Style) []string {
+		a.say(view.Why(also).JSON(answer), func(s screen.Style) []string {
 			if facts != nil { // which begin with what leads the answer
 				answer.Lead = nil
 				return append(screen.Run(*facts, s), screen.Why(answer, s)...)

@@ -43,27 +43,37 @@ type Case struct {
 	Files     fleet.RunFiles
 }
 
-type evidenceObject struct {
-	Schema     string         `json:"schema"`
+// EvidenceObject is what a grader reads.
+type EvidenceObject struct {
+	Schema     string         `json:"schema" doc:"stint/evidence@1"`
 	Run        fleet.RunID    `json:"run"`
 	Category   fleet.Category `json:"category"`
 	Task       *taskObject    `json:"task"`
-	Outcome    fleet.Outcome  `json:"outcome"` // as it is without the grader
+	Outcome    fleet.Outcome  `json:"outcome" doc:"as it is without the grader"`
 	Grade      *float64       `json:"grade"`
 	Reason     string         `json:"reason"`
 	End        fleet.End      `json:"end"`
 	ExitStatus *int           `json:"exit_status"`
 	Workspace  string         `json:"workspace"`
 	Commits    int            `json:"commits"`
-	Revisions  []string       `json:"revisions"` // that stand at the end
-	Diff       string         `json:"diff"`      // of these
+	Revisions  []string       `json:"revisions" doc:"that stand at the end"`
+	Diff       string         `json:"diff" doc:"of these"`
 	DiffCut    bool           `json:"diff_cut"`
 	Changes    *changesObject `json:"changes"`
 	Check      *checkObject   `json:"check"`
-	Result     *string        `json:"result"` // the file as it is: it need not be JSON
+	Result     *string        `json:"result" doc:"the file as it is: it need not be JSON"`
 	Prompt     string         `json:"prompt"`
 	Log        string         `json:"log"`
 	Transcript *outputObject  `json:"transcript"`
+}
+
+// OpinionObject is what a grader may print.
+type OpinionObject struct {
+	Schema  string             `json:"schema" doc:"stint/grade@1; it may be left out"`
+	Outcome fleet.Outcome      `json:"outcome" doc:"productive, noop, nothing or failed"`
+	Grade   *float64           `json:"grade" doc:"0 to 1"`
+	Reason  string             `json:"reason"`
+	Parts   map[string]float64 `json:"parts" doc:"what the grade is made of"`
 }
 
 type taskObject struct {
@@ -76,14 +86,14 @@ type taskObject struct {
 // changesObject is what is left of all commits together.
 type changesObject struct {
 	Files      int `json:"files"`
-	Tests      int `json:"tests"` // of the files
+	Tests      int `json:"tests" doc:"of the files"`
 	Insertions int `json:"insertions"`
 	Deletions  int `json:"deletions"`
 }
 
 type checkObject struct {
 	Passed bool   `json:"passed"`
-	Detail string `json:"detail"` // how it failed
+	Detail string `json:"detail" doc:"how it failed"`
 }
 
 type outputObject struct {
@@ -107,7 +117,7 @@ type wallObject struct {
 func (c Case) Encode(e Evidence) ([]byte, error) {
 	e.Opinion = nil
 	v := Judge(e)
-	o := evidenceObject{
+	o := EvidenceObject{
 		Schema: schemaEvidence, Run: c.Run, Category: c.Category, Task: c.task(),
 		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, End: e.Exit.End, ExitStatus: v.ExitStatus,
 		Workspace: c.Workspace, Commits: e.Commits, Revisions: c.Revisions, Diff: c.Diff, DiffCut: c.DiffCut, Prompt: c.Files.Prompt, Log: c.Files.Log,
@@ -174,13 +184,7 @@ func ParseGrading(output []byte) (Grading, error) {
 	if len(output) > MaxOpinion {
 		return Grading{}, fmt.Errorf("%d bytes, want at most %d", len(output), MaxOpinion)
 	}
-	var raw struct {
-		Schema  string             `json:"schema"`
-		Outcome fleet.Outcome      `json:"outcome"`
-		Grade   *float64           `json:"grade"`
-		Reason  string             `json:"reason"`
-		Parts   map[string]float64 `json:"parts"`
-	}
+	var raw OpinionObject
 	if err := unmarshalStrictly(output, &raw); err != nil {
 		return Grading{}, err
 	}

@@ -80,7 +80,7 @@ func TestJudgeFallsBackLoudly(t *testing.T) {
 		{"empty", `{}`, "", "neither a grade nor an outcome"},
 		{"a wrong name", `{"score":1}`, "", `json: unknown field "score"`},
 		{"another schema", `{"schema":"stint/grade@2","grade":1}`, "", `schema "stint/grade@2": want "stint/grade@1", or none`},
-		{"text for a grade", `{"grade":"0.8"}`, "", "json: cannot unmarshal string into Go struct field .grade of type float64"},
+		{"text for a grade", `{"grade":"0.8"}`, "", "json: cannot unmarshal string into Go struct field OpinionObject.grade of type float64"},
 		{"too high", `{"grade":8}`, "", "grade 8: want a number from 0 to 1"},
 		{"too low", `{"grade":-0.1}`, "", "grade -0.1: want a number from 0 to 1"},
 		{"an outcome that is stint's", `{"outcome":"timeout"}`, "", `outcome "timeout": want one of productive, noop, nothing, failed`},

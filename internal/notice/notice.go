@@ -39,11 +39,11 @@ func (s Sender) Send(ctx context.Context, n fleet.Notice) error {
 	return nil
 }
 
-// object is the notice as sent. A field that the event is not about is an empty string, so that
+// Object is the notice as sent. A field that the event is not about is an empty string, so that
 // every field is always there.
-type object struct {
-	Schema   string         `json:"schema"`
-	Event    fleet.Event    `json:"event"`
+type Object struct {
+	Schema   string         `json:"schema" doc:"stint/notice@1"`
+	Event    fleet.Event    `json:"event" doc:"as in events of [notice]"`
 	Fleet    fleet.Name     `json:"fleet"`
 	Host     string         `json:"host"`
 	Category fleet.Category `json:"category"`
@@ -58,7 +58,7 @@ type object struct {
 
 // Encode is n as it is sent, in one line.
 func (s Sender) Encode(n fleet.Notice) ([]byte, error) {
-	text, err := json.Marshal(object{
+	text, err := json.Marshal(Object{
 		Schema: Schema, Event: n.Event, Fleet: s.Fleet, Host: s.Host, Category: n.Category, Task: n.Task, Run: n.Run,
 		Agent: n.Agent, Scope: n.Scope, Source: n.Source, Reason: n.Reason, At: plain.Stamp(n.At),
 	})

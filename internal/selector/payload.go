@@ -23,16 +23,16 @@ const Schema = "stint/selection@1"
 
 // Payload is a selection as it travels. Field order is the printed order.
 type Payload struct {
-	Schema                string             `json:"schema"`
-	Tier                  Tier               `json:"tier"` // 1: a begun task to resume; 2: a task to begin; 3: none
-	Seed                  string             `json:"seed"` // decimal: JSON numbers lose the upper bits
+	Schema                string             `json:"schema" doc:"stint/selection@1"`
+	Tier                  Tier               `json:"tier" doc:"1: a begun task to resume; 2: a task to begin; 3: none"`
+	Seed                  string             `json:"seed" doc:"decimal: JSON numbers lose the upper bits"`
 	At                    time.Time          `json:"at"`
-	Selected              *Selected          `json:"selected"`               // null: nothing to do
-	DiversityAlternatives []CategoryScore    `json:"diversity_alternatives"` // the next categories, best first
-	Alternatives          []Alternative      `json:"alternatives"`           // their next tasks
+	Selected              *Selected          `json:"selected" doc:"null: nothing to do"`
+	DiversityAlternatives []CategoryScore    `json:"diversity_alternatives" doc:"the next categories, best first"`
+	Alternatives          []Alternative      `json:"alternatives" doc:"their next tasks"`
 	BlockedTasks          []BlockedTask      `json:"blocked_tasks"`
 	AllScores             map[string]float64 `json:"all_scores"`
-	Explain               map[string]Explain `json:"explain"` // what each score is made of, by category
+	Explain               map[string]Explain `json:"explain" doc:"what each score is made of, by category"`
 }
 
 // Selected is the category to start first, with the task it would begin with.
@@ -73,7 +73,7 @@ type Explain struct {
 	Alpha    float64 `json:"alpha"`
 	Beta     float64 `json:"beta"`
 	Mean     float64 `json:"mean"`
-	Low      float64 `json:"low"` // the 95 % credible interval of the mean, to 6 decimals
+	Low      float64 `json:"low" doc:"the 95 % credible interval of the mean, to 6 decimals"`
 	High     float64 `json:"high"`
 	TS       float64 `json:"ts"`
 	LOO      float64 `json:"loo"`
@@ -82,13 +82,13 @@ type Explain struct {
 	Div      float64 `json:"div"`
 	Price    float64 `json:"price,omitempty"` // of what its sessions use, where that binds
 	Score    float64 `json:"score"`
-	Share    float64 `json:"share"` // relative to the others'
-	Due      float64 `json:"due"`   // sessions of this fire it is entitled to
+	Share    float64 `json:"share" doc:"relative to the others'"`
+	Due      float64 `json:"due" doc:"sessions of this fire it is entitled to"`
 	Deficit  float64 `json:"deficit"`
 	Surplus  float64 `json:"surplus"`
 	Sessions int     `json:"sessions"`
 	Entitled float64 `json:"entitled"`
-	Changes  int     `json:"changes"` // found in its grades, after each of which it was learnt anew
+	Changes  int     `json:"changes" doc:"found in its grades, after each of which it was learnt anew"`
 	Tasks    int     `json:"tasks"`
 }
 

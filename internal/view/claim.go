@@ -43,7 +43,7 @@ func claim() View[ClaimState] {
 		Schema[claim]("stint/claim@1"),
 		Text("task", "Key", "", func(c claim) fleet.Key { return c.Key }),
 		Word("", "Kind", "", func(c claim) fleet.ClaimKind { return c.Key.Kind() }),
-		Word("status", "Status", "", func(c claim) ClaimStatus { return c.Status }),
+		Word("status", "Status", "granted, renewed, denied, free, held, released or lost", func(c claim) ClaimStatus { return c.Status }),
 		TextLink("holder", "Holder", "", func(c claim) Ref { return OfHolder(c.Holder) }),
 		Int("epoch", "Epoch", "", func(c claim) fleet.Epoch { return c.Epoch }),
 		At("acquired_at", "Since", "", func(c claim) time.Time { return c.AcquiredAt }).OrNull().Wide(),
@@ -57,7 +57,7 @@ func ListedClaim() View[ClaimState] {
 	type claim = ClaimState
 	return With(Claim(), func(c claim) claim { return c },
 		Word("kind", "", `"task", or "lane" for that of a session's lane`, func(c claim) fleet.ClaimKind { return c.Key.Kind() }),
-		Word("ending", "", "", func(c claim) fleet.Ending { return c.Ending }),
+		Word("ending", "", "released, done or abandoned; empty: none of these", func(c claim) fleet.Ending { return c.Ending }),
 		At("released_at", "", "", func(c claim) time.Time { return c.ReleasedAt }).OrNull(),
 		Text("reason", "", "", func(c claim) string { return c.Reason }))
 }

@@ -45,8 +45,8 @@ func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.E
 		Text("fallback", "", "why the external selector was not followed; empty: it was, or there is none",
 			func(f fire) string { return f.Fallback }),
 		Each("categories", "", Choice(), func(f fire) []fleet.Choice { return f.Choices }),
-		ByName("explain", "selector.Explain", "The terms of the scores, by category; only of a fire that is under way.",
-			func(fire) map[string]selector.Explain { return explain }).OrAbsent(),
+		ByName("explain", "object", "The terms of the scores, by category; only of a fire that is under way.",
+			func(fire) map[string]selector.Explain { return explain }).OrAbsent().Tagged(selector.Explain{}),
 	}
 }
 
@@ -55,9 +55,11 @@ func Choice() View[fleet.Choice] {
 	type choice = fleet.Choice
 	return View[choice]{
 		TextLink("category", "Category", "", func(c choice) Ref { return OfCategory(c.Category) }),
-		Word("decision", "", "", func(c choice) fleet.Decision { return c.Decision }),
+		Word("decision", "", "spawn, skip or failed", func(c choice) fleet.Decision { return c.Decision }),
 		Sign("Decision", func(c choice) fleet.Sign { return c.Decision.Sign() }),
-		Word("source", "", "", func(c choice) fleet.Source { return c.Source }),
+		Word("source", "",
+			"of its place in the ranking: selected.category, diversity_alternatives, alternatives, all_scores, allow-list, hand or respawn",
+			func(c choice) fleet.Source { return c.Source }),
 		Int("rank", "", "", func(c choice) int { return c.Rank }),
 		Int("", "Rank", "", func(c choice) int { return c.Rank }).OrNull(),
 		Number("score", "", func(c choice) float64 { return c.Score }),
@@ -95,12 +97,12 @@ func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 			}
 			return r.Selection.Sentences(selector.Figures)
 		}),
-		Data("selection", "stint/selection@1 or null", "null: the record cannot be ranked again", func(fire) *selector.Payload {
+		Data("selection", "object or null", "null: the record cannot be ranked again", func(fire) *selector.Payload {
 			if r == nil {
 				return nil
 			}
 			return new(r.Selection.Payload())
-		}),
+		}).Tagged(selector.Payload{}),
 		Each("runs", "of this fire", Run(), func(fire) []fleet.RunStatus { return runs }),
 	}
 }
@@ -135,6 +137,6 @@ func Replay() View[replay.Result] {
 			Text("replayed", "", "", func(d replay.Difference) string { return d.Replayed }),
 		}, func(r result) []replay.Difference { return r.Differences }),
 		Each("categories", "decided again; unit and run are the record's", Choice(), DecidedAgain),
-		Data("selection", "stint/selection@1", "ranked again", func(r result) selector.Payload { return r.Selection.Payload() }),
+		Data("selection", "object", "ranked again", func(r result) selector.Payload { return r.Selection.Payload() }).Tagged(selector.Payload{}),
 	}
 }

@@ -78,6 +78,12 @@ func Word[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
 	return field(kind{json: "text", data: same, text: written(printed), least: leastText}, key, name, doc, of)
 }
 
+// Enum is one of a few words.
+func Enum[T any, S ~string](key, name, doc string, words []S, of func(T) S) Field[T] {
+	list := strings.Join(plain.Each(words, func(w S) string { return cmp.Or(string(w), "empty") }), ", ")
+	return Word(key, name, strings.TrimPrefix(doc+"; "+list, "; "), of)
+}
+
 // Text is a text of any length.
 func Text[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
 	return field(kind{json: "text", data: same, text: written(printed), least: leastText, class: ".text"}, key, name, doc, of)
@@ -159,6 +165,18 @@ func Share[T any](key, name, doc string, of func(T) float64) Field[T] {
 // Bool is true or false.
 func Bool[T any](key, doc string, of func(T) bool) Field[T] {
 	return field(kind{json: "boolean", data: same, counts: true}, key, "", doc, of)
+}
+
+// Is is a fact of the answer, and not of its thing.
+func Is[T any, V bool | int | string](key, doc string, v V) Field[T] {
+	what := "text"
+	switch any(v).(type) {
+	case bool:
+		what = "boolean"
+	case int:
+		what = "integer"
+	}
+	return Data(key, what, doc, func(T) V { return v })
 }
 
 // Number is a number with decimals, for programs alone.
@@ -245,7 +263,7 @@ func Age[T any](key, doc string, of func(T) time.Time) Field[T] {
 
 func moment() kind {
 	return kind{
-		json: "text", data: func(v any) any { return plain.Stamp(v.(time.Time)) },
+		json: "time", data: func(v any) any { return plain.Stamp(v.(time.Time)) },
 		text: func(v any, now time.Time, s screen.Style) screen.Cell {
 			if s.Width <= 0 {
 				return screen.Text(plain.Stamp(v.(time.Time)))
@@ -313,13 +331,9 @@ func Each[T, S any](key, doc string, v View[S], of func(T) []S) Field[T] {
 	return f
 }
 
-// nesting describes the inner objects: by their schema, or else field by field.
+// nesting describes the inner objects.
 func nesting[T, S any](f Field[T], v View[S]) Field[T] {
-	if schema := v.schema(); schema != "" {
-		f.kind.json = schema
-	} else {
-		f.inner = v.Rows
-	}
+	f.inner = v.rows
 	return f
 }
 

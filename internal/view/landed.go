@@ -22,7 +22,8 @@ func Landed() View[review.Landed] {
 		Word("", "Landed as", "", func(l landed) string { return short(l.As) }),
 		Word("landed_as", "", "the target's commit; null: nobody knows", func(l landed) string { return l.As }).OrNull(),
 		Word("by", "By", "who decided: a user's name, forge or git", func(l landed) string { return l.By }),
-		Word("fate", "Fate", "merged, changed, unreviewed or reverted", func(l landed) fleet.FateKind { return l.Kind }),
+		Word("fate", "Fate", "merged, changed, unreviewed or reverted, never rejected or touched",
+			func(l landed) fleet.FateKind { return l.Kind }),
 	}
 }
 

@@ -6,9 +6,12 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/inspect"
 	"stint/internal/report"
+	"stint/internal/review"
 	"stint/internal/survey"
 	"stint/internal/view"
+	"stint/internal/why"
 )
 
 // TestObjects compares the objects with what they are to be.
@@ -35,4 +38,15 @@ func TestObjects(t *testing.T) {
 	object(t, "ranking", view.Ranking(nil, nil).JSON)
 	object(t, "replay", view.Replay().JSON)
 	object(t, "landed", view.LandedList().JSON)
+	target := filled[review.Target]()
+	object(t, "review", func(list []review.Item) json.RawMessage {
+		return view.Review(target, []fleet.Task{{ID: "beside"}}, map[fleet.RunID]string{"run": "where"}, time.Unix(0, 0)).JSON(list)
+	})
+	object(t, "review-item", view.ReviewDetail(target, new(filled[inspect.RunDetail]()), []string{"question"}, time.Unix(0, 0)).JSON)
+	object(t, "review-diff", view.ReviewDiff(target, "diff", true).JSON)
+	object(t, "reviewed", view.Reviewed("rejected", "reason", "dir", "url").JSON)
+	object(t, "landings", view.Landings(target).JSON)
+	object(t, "why", view.Why(why.Kinds()).JSON)
+	object(t, "pause", view.Pause(true, true, true, 3).JSON)
+	object(t, "away", view.Away(true, true).JSON)
 }

@@ -22,10 +22,10 @@ func Use() View[report.Use] {
 		Int("", "Productive", "", use.Productive),
 		ByName("outcomes", "integer", "", func(u use) map[fleet.Outcome]int { return u.Outcomes }),
 		Int("graded", "", "", func(u use) int { return u.Graded }),
-		Data("grade", "number or null", "the mean; null without any", func(u use) *float64 { return ifAny(u.Graded, u.Mean()) }),
+		Data("grade", "number or null", "the mean; null without any", func(u use) *float64 { return some(u.Graded > 0, u.Mean()) }),
 		gradeInterval(func(u use) *[2]float64 {
 			alone := u.Alone()
-			return ifAny(u.Graded, [2]float64{alone.Low, alone.High})
+			return some(u.Graded > 0, [2]float64{alone.Low, alone.High})
 		}),
 		Number("noop_rate", "", use.NoopRate),
 		Tokens("tokens", "Tokens", "", func(u use) int64 { return u.Tokens }),
@@ -47,9 +47,9 @@ func ratio(c report.CategoryUse) *float64 {
 	return new(c.Ratio())
 }
 
-// ifAny is a figure of a number of things; without any it is null.
-func ifAny[V any](n int, v V) *V {
-	if n == 0 {
+// some is a value that is known, and else null.
+func some[V any](known bool, v V) *V {
+	if !known {
 		return nil
 	}
 	return &v
@@ -65,7 +65,7 @@ func CategoryUse() View[report.CategoryUse] {
 		Number("share", "", func(c use) float64 { return c.Share }),
 		Number("entitled", "by the fires of that time, in sessions", func(c use) float64 { return c.Entitled }),
 		Data("ratio", "number or null", "of the sessions to that; null: it was entitled to none", ratio),
-		Word("judgement", "", "", func(c use) report.Judgement { return c.Judgement }).OrNull(),
+		Word("judgement", "", "neglected or over-allocated", func(c use) report.Judgement { return c.Judgement }).OrNull(),
 		Sub("believed", "of its mean grade; null: it is not in the configuration", View[report.Estimate]{
 			Number("mean", "", func(e report.Estimate) float64 { return e.Mean }),
 			Number("low", "", func(e report.Estimate) float64 { return e.Low }),
@@ -126,7 +126,7 @@ func Audit() View[report.Audit] {
 			Text("reason", "", "of the last that failed", func(f report.Failing) string { return f.Reason }),
 		}, func(a audit) []report.Failing { return a.Failing }),
 		Each("discrepancies", "figures that do not add up; left out where there are none", View[fleet.Discrepancy]{
-			Word("kind", "", "", func(d fleet.Discrepancy) fleet.DiscrepancyKind { return d.Kind }),
+			Word("kind", "", "belief, account, budget, epoch or record", func(d fleet.Discrepancy) fleet.DiscrepancyKind { return d.Kind }),
 			Text("subject", "", "whose figure it is", func(d fleet.Discrepancy) string { return d.Subject }),
 			Text("figure", "", "", func(d fleet.Discrepancy) string { return d.Figure }),
 			Text("stored", "", "", func(d fleet.Discrepancy) string { return d.Stored }),
@@ -146,14 +146,16 @@ func Report(name fleet.Name) View[report.Report] {
 		At("to", "", "", func(r rep) time.Time { return r.To }),
 		At("first", "", "when the first run was created; null: there is none", func(r rep) time.Time { return r.First }).OrNull(),
 		Each("findings", "", View[report.Finding]{
-			Word("kind", "", "", func(f report.Finding) report.FindingKind { return f.Kind }),
+			Word("kind", "", `violation, fruitless, failing, agent, neglected, over-allocated, noop, grades-changed, endless, fallback or
+				safety-net`,
+				func(f report.Finding) report.FindingKind { return f.Kind }),
 			Word("category", "", "null: the whole fleet", func(f report.Finding) fleet.Category { return f.Category }).OrNull(),
 			Text("text", "", "", func(f report.Finding) string { return f.Text }),
 		}, func(r rep) []report.Finding { return r.Findings }),
 		Number("sessions_per_hour", "", rep.PerHour),
 		Number("sessions_per_day", "", rep.PerDay),
 		Data("usd_per_productive", "number or null", "of all runs; null: none was productive",
-			func(r rep) *float64 { return ifAny(r.All.Productive(), r.All.USDPerProductive()) }),
+			func(r rep) *float64 { return some(r.All.Productive() > 0, r.All.USDPerProductive()) }),
 		Int("respawns", "", "", func(r rep) int { return r.Respawns }),
 		Int("neglected_spawned", "", "spawned runs of neglected categories", rep.NeglectedSpawned),
 		Part("audit", "", Audit(), func(r rep) report.Audit { return r.Audit }),
@@ -176,9 +178,9 @@ func MergedWork() View[report.MergedWork] {
 	type work = report.MergedWork
 	per := func(w work) (usd, sessions *float64) {
 		cost, each := w.PerMerged()
-		return ifAny(w.Merged, cost), ifAny(w.Merged, each)
+		return some(w.Merged > 0, cost), some(w.Merged > 0, each)
 	}
-	stood := func(s report.Standing) *float64 { return ifAny(s.Due, float64(s.Stood)/float64(s.Due)) }
+	stood := func(s report.Standing) *float64 { return some(s.Due > 0, float64(s.Stood)/float64(s.Due)) }
 	return View[work]{
 		TextLink("category", "Category", "", func(w work) Ref { return OfCategory(w.Category) }),
 		Word("agent", "Agent", "", func(w work) string { return w.Agent }),
@@ -227,7 +229,7 @@ func grades(of, known string) View[useRow] {
 	return View[useRow]{
 		TextLink("", of, "", func(u useRow) Ref { return u.name }),
 		Int("", "Grades", "", func(u useRow) int { return u.Graded }),
-		Figure("", "Mean", "", two, func(u useRow) *float64 { return ifAny(u.Graded, u.Mean()) }),
+		Figure("", "Mean", "", two, func(u useRow) *float64 { return some(u.Graded > 0, u.Mean()) }),
 		Interval(known, func(u useRow) report.Estimate { return u.known }),
 		Share("", "Noop", "", func(u useRow) float64 { return u.NoopRate() }),
 		Tokens("", "Tokens", "", func(u useRow) int64 { return u.Tokens }),
@@ -312,7 +314,7 @@ func Spending(name fleet.Name, by []report.Key) View[report.Spending] {
 		Word("fleet", "", "", func(spending) fleet.Name { return name }),
 		At("from", "", "", func(s spending) time.Time { return s.From }),
 		At("to", "", "", func(s spending) time.Time { return s.To }),
-		Texts("by", "", "", func(s spending) []report.Key { return s.By }),
+		Texts("by", "", "of day, category, agent and host", func(s spending) []report.Key { return s.By }),
 		Part("all", "", Use(), func(s spending) report.Use { return s.All }),
 		Each("parts", "", spendingParts(by), spendingRows),
 	}

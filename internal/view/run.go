@@ -45,13 +45,15 @@ func Run() View[fleet.RunStatus] {
 			func(r run) string { return r.Machine }).Rare(),
 		Took("Took", func(r run) Stretch { return Stretch{r.StartedAt, r.EndedAt} }),
 		Sign("Outcome", run.Sign),
-		Word("outcome", "", "", func(r run) fleet.Outcome { return r.Verdict.Outcome }),
+		Enum("outcome", "", "", fleet.Outcomes(), func(r run) fleet.Outcome { return r.Verdict.Outcome }),
 		Grade("grade", "", "at its end", func(r run) *float64 { return r.Verdict.Grade }),
 		Grade("final_grade", "Grade", "after what became of its work", func(r run) *float64 { return r.Final() }),
 		Text("reason", "Reason", "", func(r run) string { return r.Verdict.Reason }),
 		Int("rank", "", "in its fire, from 1; 0: by hand", func(r run) int { return r.Rank }),
 		Int("chain_depth", "", "sessions before it of which each was good enough for one more", func(r run) int { return r.ChainDepth }),
-		Word("source", "", "", func(r run) fleet.Source { return r.Source }),
+		Word("source", "",
+			"of its place in the ranking: selected.category, diversity_alternatives, alternatives, all_scores, allow-list, hand or respawn",
+			func(r run) fleet.Source { return r.Source }),
 		Int("lane", "", "", func(r run) int { return r.Lane }),
 		Int("epoch", "", "", func(r run) fleet.Epoch { return r.Epoch }),
 		Text("box", "", "the profile of the agent's box, and the layers that held it; empty: no agent began",
@@ -68,7 +70,7 @@ func Run() View[fleet.RunStatus] {
 			Grade("grade", "", "of the run from then on", func(f fleet.Fate) *float64 { return f.Grade }),
 		}, func(r run) []fleet.Fate { return r.Fates }),
 		ByName("parts", "number", "", func(r run) map[string]float64 { return r.Verdict.Parts }),
-		Word("task_state", "", "", func(r run) fleet.TaskState { return r.Verdict.TaskState }),
+		Enum("task_state", "", "", fleet.TaskStates(), func(r run) fleet.TaskState { return r.Verdict.TaskState }),
 		Data("exit_status", "integer or null", "", func(r run) *int { return r.Verdict.ExitStatus }),
 		Texts("commits", "", "that it made and that stood at its end, oldest first", func(r run) []string { return r.Commits }),
 		Data("tokens", "integer or null", "null: not known", func(r run) *int64 { return r.Usage.Tokens }),
@@ -90,7 +92,7 @@ func Runs() View[[]fleet.RunStatus] { return List("stint/runs@1", "runs", "newes
 func OpenRun() View[fleet.RunStatus] {
 	type run = fleet.RunStatus
 	return With(Run(), func(r run) run { return r },
-		Word("state", "", "", func(r run) fleet.RunState { return r.State }),
+		Word("state", "", "planned, waiting, running, suspended, crashed or ended", func(r run) fleet.RunState { return r.State }),
 		Int("timeout_seconds", "", "of the category of one that has not ended", func(r run) int64 { return int64(r.Timeout.Seconds()) }),
 		Data("tokens", "integer or null", "that its agent has printed so far", func(r run) *int64 { return r.Tokens }))
 }

@@ -62,17 +62,11 @@ func Status(name fleet.Name) View[inspect.Status] {
 			return slices.SortedStableFunc(slices.Values(s.Beliefs), func(a, b inspect.Belief) int { return cmp.Compare(b.Mean(), a.Mean()) })
 		}),
 		Part("day", "of the last 24 hours", Audit(), func(s status) report.Audit { return s.Day }),
-		Each("pauses", "in force", View[fleet.Pause]{
-			Word("category", "", "empty: the whole fleet", func(p fleet.Pause) fleet.Category { return p.Category }),
-			At("since", "", "", func(p fleet.Pause) time.Time { return p.Since }),
-			At("until", "", "null: until it is resumed", func(p fleet.Pause) time.Time { return p.Until }).OrNull(),
-			Text("reason", "", "", func(p fleet.Pause) string { return p.Reason }),
-		}, func(s status) []fleet.Pause { return s.Pauses }),
-		Sub("away", "null: nobody said that the reviewer is", View[fleet.Away]{
-			At("since", "", "", func(a fleet.Away) time.Time { return a.Since }),
-			At("until", "", `null: until "stint review away --end"`, func(a fleet.Away) time.Time { return a.Until }).OrNull(),
-			Text("reason", "", "", func(a fleet.Away) string { return a.Reason }),
-		}, func(s status) *fleet.Away { return s.Away }),
+		Each("pauses", "in force", append(pause(), At("since", "", "", func(p fleet.Pause) time.Time { return p.Since })),
+			func(s status) []fleet.Pause { return s.Pauses }),
+		Sub("away", "null: nobody said that the reviewer is",
+			append(away(), At("since", "", "", func(a fleet.Away) time.Time { return a.Since })),
+			func(s status) *fleet.Away { return s.Away }),
 		Sub("lineage", "null: the store lost nothing that it had acknowledged, as far as it is known", View[fleet.Lineage]{
 			Int("incarnation", "", "how often it did", func(l fleet.Lineage) int { return l.Incarnation }),
 			At("since", "", "", func(l fleet.Lineage) time.Time { return l.Since }),
@@ -110,7 +104,7 @@ func Status(name fleet.Name) View[inspect.Status] {
 		}, func(s status) []fleet.Waiting { return s.Waiting }),
 		Each("untold", "", View[fleet.TaskMemory]{
 			Word("task", "", "", func(m fleet.TaskMemory) fleet.TaskID { return m.Task }),
-			Word("state", "", "", func(m fleet.TaskMemory) fleet.TaskState { return m.State }),
+			Enum("state", "", "", fleet.TaskStates(), func(m fleet.TaskMemory) fleet.TaskState { return m.State }),
 			At("since", "", "", func(m fleet.TaskMemory) time.Time { return m.Since }),
 			Text("reason", "", "", func(m fleet.TaskMemory) string { return m.Trouble }),
 		}, func(s status) []fleet.TaskMemory { return s.Untold }),

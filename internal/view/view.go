@@ -1,5 +1,5 @@
 // Package view declares once what is shown of a thing, and shows it on every face: as the object that "--json" prints and
-// the page serves, as a table on a terminal or in a page, and as the description of the object in "stint help json".
+// the page serves, as a table on a terminal or in a page, and as the description of the object that "stint COMMAND --json --help" prints.
 //
 // An object has a "schema" that names it and its version. A field is never taken out or given another meaning within a
 // version. Times are RFC 3339 in UTC; lists are never null.
@@ -26,10 +26,10 @@ type Field[T any] struct {
 
 // spec is what a field is, whatever thing has it.
 type spec struct {
-	Key, Doc string       // in the object; without a key it is for people alone
-	Name     string       // of the column; empty: for programs alone
-	from     string       // the schema of another view that has it
-	inner    func() []Row // of the objects that it holds
+	Key, Doc string                           // in the object; without a key it is for people alone
+	Name     string                           // of the column; empty: for programs alone
+	from     string                           // the schema of another view that has it
+	inner    func(seen map[string]bool) []Row // of the objects that it holds
 	kind     kind
 
 	null, absent, wide, rare, alone, listed bool
@@ -55,6 +55,12 @@ func (f Field[T]) Listed() Field[T] { f.listed = true; return f }
 
 // Warn marks a column of what is wrong, by its colour.
 func (f Field[T]) Warn() Field[T] { f.kind.paint = screen.Yellow; return f }
+
+// Tagged describes what the field holds, see [Tagged].
+func (f Field[T]) Tagged(value any) Field[T] {
+	f.inner = func(map[string]bool) []Row { return Tagged{value}.Rows() }
+	return f
+}
 
 // Names marks the column that names the thing, where that is not its link.
 func (f Field[T]) Names() Field[T] { f.kind.names = true; return f }
@@ -225,44 +231,4 @@ func (f Field[T]) cell(thing T, now time.Time) any {
 		return text
 	}
 	return h.El("bdi", text)
-}
-
-// Row is a line of an object's description.
-type Row struct{ Name, Kind, About string }
-
-// Rows describe the object, each inner one below its field.
-func (v View[T]) Rows() (list []Row) {
-	from := ""
-	for _, f := range v {
-		switch {
-		case f.Key == "":
-		case f.from != "" && f.from == from:
-		case f.from != "":
-			from = f.from
-			list = append(list, Row{"…", "", "all fields of " + from})
-		default:
-			r := Row{f.Key, f.kind.json, f.Doc}
-			if f.null {
-				r.Kind += " or null"
-			}
-			if f.absent {
-				r.Kind += ", may be absent"
-			}
-			list = append(list, r)
-			if f.inner != nil {
-				for _, r := range f.inner() {
-					list = append(list, Row{"  " + r.Name, r.Kind, r.About})
-				}
-			}
-		}
-	}
-	return list
-}
-
-// schema is the name of the objects, if they have one.
-func (v View[T]) schema() string {
-	if len(v) > 0 && v[0].Key == "schema" && v[0].from == "" {
-		return v[0].Doc
-	}
-	return ""
 }

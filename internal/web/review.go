@@ -10,7 +10,6 @@ import (
 	h "stint/internal/markup"
 	"stint/internal/review"
 	"stint/internal/view"
-	"stint/internal/wire"
 )
 
 // reviewBody is the work that waits for review.
@@ -47,7 +46,7 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 	shown := items[:min(len(items), mostItems)]
 	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown), tasks}
-	v.Object = wire.NewReview(target, items, tasks, left, e.Now())
+	v.Object = view.Review(target, tasks, left, e.Now()).JSON(items)
 	return v, nil
 }
 

@@ -27,7 +27,7 @@ import (
 	h "stint/internal/markup"
 	"stint/internal/plot"
 	"stint/internal/screen"
-	"stint/internal/wire"
+	"stint/internal/view"
 )
 
 // Options are what the pages need.
@@ -276,6 +276,16 @@ type failure struct {
 	Token             bool // a token is what is wanted
 }
 
+// FailureObject is why there is no page, for programs.
+func FailureObject() view.View[failure] {
+	return view.View[failure]{
+		view.Schema[failure]("stint/page-error@1"),
+		view.Int("status", "", "of HTTP", func(f failure) int { return f.Status }),
+		view.Text("error", "", "", func(f failure) string { return f.Text }),
+		view.Text("hint", "", "", func(f failure) string { return f.Hint }),
+	}
+}
+
 func (f failure) html(frame) h.HTML {
 	form := h.El("form", h.Attr("method", "get"), h.Attr("action", "/"), h.El("label", h.Attr("for", "token"), "Token"), " ",
 		h.El("input#token", h.Attr("name", "token"), h.Attr("type", "password"), h.Attr("autocomplete", "off"), h.Flag("required", true)), " ",
@@ -307,7 +317,7 @@ func (s *site) failed(w http.ResponseWriter, r *http.Request, err error, ofPage 
 
 func (s *site) fail(w http.ResponseWriter, r *http.Request, f failure) {
 	if wantsJSON(r) {
-		writeJSON(w, r, f.Status, wire.PageError{Schema: "stint/page-error@1", Status: f.Status, Error: f.Text, Hint: f.Hint})
+		writeJSON(w, r, f.Status, FailureObject().JSON(f))
 		return
 	}
 	page := s.frame(r)
