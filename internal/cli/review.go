@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -247,13 +246,10 @@ func (a *app) runReview(ctx context.Context, o reviewOptions) error {
 		if !o.all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
-		if a.asObject(view.Review(t, tasks, left, a.Now()).JSON(items)) {
+		rows := append(slices.Clone(items), view.Beside(tasks)...)
+		a.say(view.Review(t, tasks, left, a.Now()).JSON(items), func(s screen.Style) []string { return view.Item().Table(rows, a.Now(), s) })
+		if a.json {
 			return nil
-		}
-		rows := append(plain.Each(items, a.reviewRow), plain.Each(tasks, taskRow)...)
-		if len(rows) > 0 {
-			titles := strings.Fields("RUN CATEGORY TASK GRADE AGE FILES LINES STATE WHY")
-			a.table(append([][]string{titles}, rows...))
 		}
 		for _, run := range slices.Backward(slices.Sorted(maps.Keys(left))) {
 			fmt.Fprintf(a.Stderr, "stint: run %s, without an item: %s\n", run, plain.Text(left[run]))
@@ -271,20 +267,4 @@ func (a *app) runReview(ctx context.Context, o reviewOptions) error {
 		}
 		return err
 	})
-}
-
-func (a *app) reviewRow(i review.Item) []string {
-	grade := "-"
-	if g := i.Session.Verdict.Grade; g != nil {
-		grade = fmt.Sprintf("%.2f", *g)
-	}
-	return []string{
-		string(i.Run), screen.Dash(string(i.Session.Category)), screen.Dash(string(i.Session.Task)), grade, plain.Span(a.Now().Sub(i.Since)),
-		strconv.Itoa(len(i.Files)), strconv.Itoa(i.Lines), string(i.State), screen.Dash(i.Why),
-	}
-}
-
-// taskRow is a task in review whose work is on no branch.
-func taskRow(t fleet.Task) []string {
-	return []string{"-", string(t.Category), string(t.ID), "-", "-", "-", "-", string(t.State), "no branch: stint task done " + fleet.ShellWord(string(t.ID))}
 }

@@ -89,7 +89,7 @@ func spentText(list []fleet.Spent, brief bool) string {
 			text += ", " + plain.Count(u.Tokens) + " tokens"
 		}
 		if u.USD > 0 {
-			text += ", " + USD(u.USD, shows(u.Guessed)) + " USD"
+			text += ", " + Money{u.USD, u.Guessed}.String()
 		}
 		if u.Scope == fleet.FleetScope {
 			all = text

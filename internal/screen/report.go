@@ -78,9 +78,9 @@ func figureLines(s Style, r report.Report) []string {
 func costText(u report.Use) string {
 	each := ""
 	if u.Productive() > 0 {
-		each = fmt.Sprintf(", %.2f for each productive run", u.USDPerProductive())
+		each = fmt.Sprintf(", %s for each productive run", Money{USD: u.USDPerProductive()})
 	}
-	return fmt.Sprintf("%s USD%s%s; %s tokens; %.1f hours", USD(u.USD, shows(u.Guessed)), guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
+	return fmt.Sprintf("%s%s%s; %s tokens; %.1f hours", Money{u.USD, u.Guessed}, guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
 }
 
 // guessedText says how much of the cost no agent reported.
@@ -88,18 +88,32 @@ func guessedText(u report.Use) string {
 	if !shows(u.Guessed) {
 		return ""
 	}
-	return fmt.Sprintf(" (%.2f computed from prices or assumed)", u.Guessed)
+	return fmt.Sprintf(" (%s computed from prices or assumed)", Money{USD: u.Guessed})
 }
 
 // shows reports whether an amount is worth a cent.
 func shows(usd float64) bool { return usd >= 0.005 }
 
-// USD is an amount, with a mark when it is an estimate.
-func USD(amount float64, estimate bool) string {
-	if estimate {
-		return fmt.Sprintf("≈%.2f", amount)
+// Money is an amount in USD, and how much of it is an estimate.
+type Money struct{ USD, Guessed float64 }
+
+func (m Money) String() string {
+	text := fmt.Sprintf("$%.2f", m.USD)
+	if m.Guessed > 0 && m.Guessed >= min(m.USD, 0.005) {
+		text = "≈" + text
 	}
-	return fmt.Sprintf("%.2f", amount)
+	return text
+}
+
+// CostOf is what a session cost; zero: nobody knows.
+func CostOf(u fleet.Usage) (m Money) {
+	if u.USD != nil {
+		m.USD = *u.USD
+	}
+	if u.Cost.Estimated() {
+		m.Guessed = m.USD
+	}
+	return m
 }
 
 func gradesText(u report.Use) string {

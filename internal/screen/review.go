@@ -57,6 +57,7 @@ func Review(v ReviewView, s Style) []string {
 		r.text("session", stateText(*d, s))
 		r.text("task", leavesText(d.Verdict.TaskState))
 		r.text("grade", gradeSum(d.Verdict, s))
+		r.add("fate", fateLines(*d))
 		r.text("agent", agentText(*d))
 		r.text("used", usageText(*d))
 		r.add("questions", safe(v.Questions))

@@ -201,7 +201,7 @@ func usageText(v RunView) string {
 		parts = append(parts, plain.Count(*n)+" tokens")
 	}
 	if v.Usage.USD != nil {
-		parts = append(parts, USD(*v.Usage.USD, v.Usage.Cost.Estimated())+" USD"+costSource(v.Usage.Cost))
+		parts = append(parts, CostOf(v.Usage).String()+costSource(v.Usage.Cost))
 	}
 	if len(v.Usage.Models) > 0 {
 		parts = append(parts, "by "+plain.Line(strings.Join(v.Usage.Models, " and ")))

@@ -11,6 +11,7 @@ import (
 	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/screen"
+	"stint/internal/view"
 )
 
 // reviewView is the work that waits for review, on all of the screen. Git is asked for it each time
@@ -143,14 +144,9 @@ func (m Model) reviewScreen(room int) []string {
 		}
 		return lines
 	}
-	first, end := window(len(v.items), room-1, at)
-	table := screen.Table{Columns: []screen.Column{{Right: true}, {}, {Least: 6}, {Least: 8}, {Right: true}, {Least: 8}}}
-	for _, i := range v.items[first:end] {
-		table.Rows = append(table.Rows, screen.Row(plain.Ago(i.Since, m.now), string(i.State), screen.Dash(string(i.Session.Category)),
-			screen.Dash(string(i.Session.Task)), plain.Plural(i.Lines, "line"), i.Why))
-	}
-	for i, text := range table.Lines(style) {
-		lines = append(lines, m.pointer(first+i == at)+" "+text)
+	first, end := window(len(v.items), room-2, at)
+	for i, text := range view.Item().Without("Run").Table(v.items[first:end], m.now, style) {
+		lines = append(lines, m.pointer(i > 0 && first+i-1 == at)+" "+text) // the titles come first
 	}
 	return lines
 }

@@ -38,15 +38,7 @@ type Ref struct{ ID, Path string }
 type Stretch struct{ From, To time.Time }
 
 // Money is an amount in USD, and how much of it is an estimate.
-type Money struct{ USD, Guessed float64 }
-
-func (m Money) String() string {
-	text := fmt.Sprintf("$%.2f", m.USD)
-	if m.Guessed >= 0.005 {
-		text = "≈" + text
-	}
-	return text
-}
+type Money = screen.Money
 
 func same(v any) any { return v }
 

@@ -14,16 +14,17 @@ func Item() View[review.Item] {
 	type item = review.Item
 	return View[item]{
 		Link("run", "Run", "", func(i item) Ref { return OfRun(i.Run) }),
+		Age("since", "when its last commit was made", func(i item) time.Time { return i.Since }).OrNull(),
 		Word("category", "Category", "null: the record has no such run", func(i item) fleet.Category { return i.Session.Category }).OrNull(),
 		TextLink("task", "Task", "", func(i item) Ref { return OfTask(i.Session.Task) }).OrNull(),
 		Word("agent", "", "", func(i item) string { return i.Session.Agent }).OrNull(),
 		Grade("grade", "", "at the end of the session", func(i item) *float64 { return i.Session.Verdict.Grade }),
 		Grade("final_grade", "Grade", "after what became of the work", func(i item) *float64 { return i.Session.Final() }),
-		Age("since", "when its last commit was made", func(i item) time.Time { return i.Since }),
 		Word("branch", "", "", func(i item) string { return i.Name }),
 		Text("dir", "", "in which it is checked out", func(i item) string { return i.Dir }).OrNull(),
 		Int("", "Files", "", func(i item) int { return len(i.Files) }).OrNull().Wide(),
-		Int("lines", "Lines", "inserted and deleted", func(i item) int { return i.Lines }),
+		Int("", "Lines", "", func(i item) int { return i.Lines }).OrNull(),
+		Int("lines", "", "inserted and deleted", func(i item) int { return i.Lines }),
 		Word("state", "State", "waiting, checked out, published, reverted, merged, merged with changes, rejected or superseded",
 			func(i item) review.State { return i.State }),
 		Text("why", "Why", "it stands where it stands", func(i item) string { return i.Why }),
@@ -60,6 +61,16 @@ func Item() View[review.Item] {
 		Text("leftovers", "", "of the session, that are not in the item, and where; null: none",
 			func(i item) string { return i.Leftovers }).OrNull(),
 	}
+}
+
+// Beside are tasks in review whose work is on no branch, as rows among the items.
+func Beside(tasks []fleet.Task) []review.Item {
+	return plain.Each(tasks, func(t fleet.Task) review.Item {
+		return review.Item{
+			Session: fleet.Run{Category: t.Category, Task: t.ID}, State: review.State(t.State),
+			Why: "no branch: stint task done " + fleet.ShellWord(string(t.ID)),
+		}
+	})
 }
 
 // Review is the work that waits for review in the order in which it is best looked at, with what no item has: tasks whose work

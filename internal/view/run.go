@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/screen"
 )
 
 // OfRun leads to a run's page.
@@ -48,6 +49,7 @@ func Run() View[fleet.RunStatus] {
 		Enum("outcome", "", "", fleet.Outcomes(), func(r run) fleet.Outcome { return r.Verdict.Outcome }),
 		Grade("grade", "", "at its end", func(r run) *float64 { return r.Verdict.Grade }),
 		Grade("final_grade", "Grade", "after what became of its work", func(r run) *float64 { return r.Final() }),
+		USD("", "Cost", "", func(r run) Money { return screen.CostOf(r.Usage) }).OrNull().Rare().Wide(),
 		Text("reason", "Reason", "", func(r run) string { return r.Verdict.Reason }),
 		Int("rank", "", "in its fire, from 1; 0: by hand", func(r run) int { return r.Rank }),
 		Int("chain_depth", "", "sessions before it of which each was good enough for one more", func(r run) int { return r.ChainDepth }),

@@ -76,6 +76,11 @@ func (f Field[T]) value(thing T) any {
 // View is what is shown of things of one type.
 type View[T any] []Field[T]
 
+// Without leaves out the column of a name.
+func (v View[T]) Without(name string) View[T] {
+	return plain.Kept(v, func(f Field[T]) bool { return f.Name != name })
+}
+
 // JSON is one thing as an object.
 func (v View[T]) JSON(thing T) json.RawMessage {
 	b := []byte("{")

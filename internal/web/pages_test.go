@@ -38,7 +38,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/":                                {"In use", string(open), "Needs attention", "stint resume triage", "<svg", `data-events="/events"`, `http-equiv="refresh"`},
 		"/ranking":                         {"Scores", "wins with", "part-ts", fmt.Sprintf("fire=%d", fire-1)},
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
-		"/review":                          {string(ended), `data-label="State">waiting<`, `data-label="Lines">1<`},
+		"/review":                          {string(ended), `data-label="State"><bdi>waiting<`, `data-label="Lines">1<`},
 		"/claims":                          {"run:" + string(open), "Last denials"},
 		"/fires":                           {fmt.Sprintf(`href="/fires/%d"`, fire)},
 		fmt.Sprintf("/fires/%d", fire):     {"Decisions and reasons", string(ended), "productive", "no workable task"},

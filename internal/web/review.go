@@ -51,26 +51,14 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
 }
 
 func (b *reviewBody) html(f frame) h.HTML {
-	type item = review.Item
 	more := fmt.Sprintf("%d more wait: ", b.More)
 	return h.Join(
 		h.El("h1", "Review"),
 		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
 		h.El("p", "In a terminal, ", code("stint review show RUN"), " shows one, ", code("stint review land RUN"), " brings it into the target branch, and ",
 			code("stint review reject RUN --reason TEXT"), " gives the next session the reason."),
-		view.View[item]{
-			view.Cell("Run", "", func(i item) any { return view.OfRun(i.Run).HTML() }),
-			view.Cell("Category", "", func(i item) any { return orDash(i.Session.Category != "", bdi(i.Session.Category)) }),
-			view.Cell("Task", ".text.more", func(i item) any { return view.OfTask(i.Session.Task).HTML() }),
-			view.Cell("Grade", "", func(i item) any { return grade(i.Session.Final()) }),
-			view.Cell("Age", "", func(i item) any { return view.When(i.Since, f.Now) }),
-			view.Cell("Files", ".n.more", func(i item) any { return len(i.Files) }),
-			view.Cell("Lines", ".n.more", func(i item) any { return i.Lines }),
-			view.Cell("State", "", func(i item) any { return i.State }),
-			view.Cell("Why", ".text.more", func(i item) any { return orDash(i.Why != "", bdi(i.Why)) }),
-		}.HTML(b.Items, view.Page{ID: "review", Caption: "Waiting for review", None: "Nothing waits for review."}),
+		view.Item().HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
+			view.Page{ID: "review", Caption: "Waiting for review", None: "Nothing waits for review.", Now: f.Now}),
 		h.If(b.More > 0, h.El("p", more, code("stint review"))),
-		h.If(len(b.Tasks) > 0, h.El("p", "Tasks in review whose work is on no branch; ", code("stint task done TASK"), " accepts one: ",
-			h.Each(b.Tasks, func(t fleet.Task) h.HTML { return h.Join(view.OfTask(t.ID).HTML(), " ") }))),
 	)
 }

@@ -84,7 +84,7 @@ func (b runBody) facts(now time.Time) h.HTML {
 		fact("Took", view.Stretch{From: r.StartedAt, To: r.EndedAt}.HTML(now), untilTimeout(b.RunStatus, now)),
 		h.If(!r.EndedAt.IsZero(), fact("Ended", view.When(r.EndedAt, now))),
 		fact("Tokens", count(tokens)),
-		b.cost(),
+		h.If(r.Usage.USD != nil, fact("Cost", screen.CostOf(r.Usage), " ", h.If(r.Usage.Cost.Estimated(), unit(r.Usage.Cost)))),
 		b.exitStatus(),
 		fact("Started by", b.origin()),
 		h.If(r.Key != "", fact("Claim", bdi(r.Key), " ", unit("epoch ", r.Epoch))),
@@ -94,17 +94,6 @@ func (b runBody) facts(now time.Time) h.HTML {
 		h.If(r.Followed != "", fullFact("Follow-up", bdi(r.Followed))),
 		h.If(len(r.Commits) > 0, fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "))),
 		fullFact("Files", code(b.Files.Dir), codes(b.Own, h.El("br"), nil)))
-}
-
-func (b runBody) cost() any {
-	u := b.Usage
-	switch {
-	case u.USD == nil:
-		return nil
-	case u.Cost.Estimated():
-		return fact("Cost", "≈", view.Money{USD: *u.USD}.String(), " ", unit(u.Cost))
-	}
-	return fact("Cost", view.Money{USD: *u.USD}.String())
 }
 
 func (b runBody) exitStatus() any {
