@@ -35,7 +35,7 @@ func Account() View[inspect.Account] {
 			return plain.Count(a.Tokens), plain.Count(a.Most.Tokens), a.Most.Tokens > 0
 		}),
 		limited("Cost", func(a account) (string, string, bool) {
-			return Money{a.USD, a.Guessed}.String(), Money{USD: a.Most.USD}.String(), a.Most.USD > 0
+			return Money{USD: a.USD, Guessed: a.Guessed}.String(), Money{USD: a.Most.USD}.String(), a.Most.USD > 0
 		}),
 		Tokens("", "Reserved", "", func(a account) int64 { return a.ReservedTokens }),
 		USD("", "Reserved cost", "", func(a account) Money { return Money{USD: a.ReservedUSD} }),

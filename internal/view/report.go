@@ -29,7 +29,7 @@ func Use() View[report.Use] {
 		}),
 		Number("noop_rate", "", use.NoopRate),
 		Tokens("tokens", "Tokens", "", func(u use) int64 { return u.Tokens }),
-		USD("usd", "Cost", "", func(u use) Money { return Money{u.USD, u.Guessed} }),
+		USD("usd", "Cost", "", func(u use) Money { return Money{USD: u.USD, Guessed: u.Guessed} }),
 		Number("usd_estimated", "of usd: computed from prices, or assumed", func(u use) float64 { return u.Guessed }),
 		Span("worked_seconds", "Worked", "", func(u use) time.Duration { return u.Worked }),
 	}
@@ -233,7 +233,7 @@ func grades(of, known string) View[useRow] {
 		Interval(known, func(u useRow) report.Estimate { return u.known }),
 		Share("", "Noop", "", func(u useRow) float64 { return u.NoopRate() }),
 		Tokens("", "Tokens", "", func(u useRow) int64 { return u.Tokens }),
-		USD("", "Cost", "", func(u useRow) Money { return Money{u.USD, u.Guessed} }),
+		USD("", "Cost", "", func(u useRow) Money { return Money{USD: u.USD, Guessed: u.Guessed} }),
 	}
 }
 
