@@ -99,7 +99,7 @@ func rules() map[string]rule {
 			not:     []string{"os/exec"},
 		},
 		"internal/door":   {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"database/sql", "os/exec"}},
-		"internal/trust":  {house: []string{"internal/command", "internal/fleet"}, foreign: []string{"github.com/google/renameio/v2"}, not: []string{"os/exec"}},
+		"internal/trust":  {house: []string{"internal/command", "internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "github.com/rogpeppe/go-internal/diff"}, not: []string{"os/exec"}},
 		"internal/rundir": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/box/inside": {
 			house:   []string{"internal/box", "internal/fleet"},

@@ -9,8 +9,8 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/rundir"
 	"stint/internal/screen"
-	"stint/internal/session"
 	"stint/internal/transcript"
 	"stint/internal/view"
 )
@@ -73,10 +73,10 @@ func (a *app) runDetail(ctx context.Context, e *inspect.Explainer, run fleet.Run
 func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView {
 	v := screen.RunView{RunDetail: d, At: a.Now()}
 	var err error
-	if v.Prompt, err = session.Beginning(d.Files.Prompt, excerptBytes); err != nil {
+	if v.Prompt, err = rundir.First(d.Files.Prompt, excerptBytes); err != nil {
 		v.Prompt = "[" + err.Error() + "]"
 	}
-	if v.Log, err = session.Ending(d.Files.Log, excerptBytes); err != nil {
+	if v.Log, err = rundir.Last(d.Files.Log, excerptBytes); err != nil {
 		v.Log = "[" + err.Error() + "]"
 	}
 	v.Log = transcript.ReadableText(f, v.Log)

@@ -23,7 +23,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/review"
-	"stint/internal/session"
+	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/top"
 	"stint/internal/transcript"
@@ -236,7 +236,7 @@ func readLogEnd(path string, f transcript.Format) (l top.Log, err error) {
 	if info, err := os.Lstat(path); err == nil {
 		l.Size = info.Size()
 	}
-	l.Text, err = session.Ending(path, mostOfLog)
+	l.Text, err = rundir.Last(path, mostOfLog)
 	if _, rest, found := strings.Cut(l.Text, "\n"); found && l.Size > mostOfLog {
 		l.Text = rest
 	}

@@ -37,34 +37,34 @@ type Evidence struct {
 // Changes are what is left at the end of what a session did to the files of its
 // workspace, in commits or, where nobody else works in the folder, without.
 type Changes struct {
-	Commits    int    // that stand
-	Branch     string // that holds the last of them; empty: none does
-	Files      int
-	Tests      int // of the files, those with lines of its own
-	Insertions int // of its own, see [fleet.Derived]
-	Deletions  int
-	Cut        bool // there are more files and lines than were counted
-	fleet.Derived
+	Commits       int    `json:"-"` // that stand
+	Branch        string `json:"-"` // that holds the last of them; empty: none does
+	Files         int    `json:"files"`
+	Tests         int    `json:"tests" doc:"of the files, those with lines of its own"`
+	Insertions    int    `json:"insertions" doc:"of its own"`
+	Deletions     int    `json:"deletions"`
+	Cut           bool   `json:"-"` // there are more files and lines than were counted
+	fleet.Derived `json:"-"`
 }
 
-// Transcript is what an agent's own output says of its session.
+// Transcript is what an agent's own output says of its session. A pointer is nil for what it does not say.
 type Transcript struct {
-	Success    *bool // the agent's flag for itself; nil: it has none, or was cut short
-	ToolCalls  int
-	ToolErrors int // of these calls
-	Retries    int // of requests to its model
-	Usage      fleet.Usage
-	Limit      *UsageLimit // the usage limit it ran into and did not get over; nil: none
-	Fault      *Fault      // the same of its service, its login or its task; nil: none
+	Success    *bool       `json:"success" doc:"the agent's flag for itself, if it came to its end"`
+	ToolCalls  int         `json:"tool_calls"`
+	ToolErrors int         `json:"tool_errors" doc:"of these calls"`
+	Retries    int         `json:"retries" doc:"of requests to its model"`
+	Usage      fleet.Usage `json:"-"`
+	Limit      *UsageLimit `json:"quota" doc:"the usage limit that it did not get over"`
+	Fault      *Fault      `json:"-"` // the same of its service, its login or its task
 }
 
 // UsageLimit is a usage limit.
 type UsageLimit struct {
-	Throttled  bool          // for seconds, and not until a reset
-	ResetAt    time.Time     // zero: it did not say
-	Told       bool          // ResetAt is the word of the session's result file, and not of the agent's program
-	RetryAfter time.Duration // 0: it did not say
-	Text       string        // the agent's words
+	Throttled  bool          `json:"throttled" doc:"for seconds, and not until a reset"`
+	ResetAt    time.Time     `json:"reset_at,omitzero" doc:"if it said when"`
+	Told       bool          `json:"-"` // ResetAt is the word of the session's result file, and not of the agent's program
+	RetryAfter time.Duration `json:"-"` // 0: it did not say
+	Text       string        `json:"text" doc:"the agent's words"`
 }
 
 // Judgement is a verdict and what else the witnesses said.

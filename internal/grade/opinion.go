@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"stint/internal/fleet"
 )
@@ -31,40 +30,36 @@ const (
 	schemaGrade    = "stint/grade@1"
 )
 
-// Case is what a grader gets beside the evidence. Paths are absolute.
+// Case is what a grader gets beside the evidence. Paths are absolute. Revisions that nobody knows are nil, and the
+// diff has [MaxDiff] bytes at most.
 type Case struct {
-	Run       fleet.RunID
-	Category  fleet.Category
-	Task      *fleet.Task // nil: a session without one
-	Workspace string
-	Revisions []string // of the session's commits that stand, oldest first; nil: not known
-	Diff      string   // of these, as git shows them, at most [MaxDiff] bytes
-	DiffCut   bool     // there was more of it
-	Files     fleet.RunFiles
+	Run       fleet.RunID    `json:"run"`
+	Category  fleet.Category `json:"category"`
+	Task      *fleet.Task    `json:"-"` // nil: a session without one
+	Workspace string         `json:"workspace"`
+	Revisions []string       `json:"revisions" doc:"that stand at the end, oldest first"`
+	Diff      string         `json:"diff" doc:"of these, 256 KiB at most"`
+	DiffCut   bool           `json:"diff_cut" doc:"there was more of it"`
+	Files     fleet.RunFiles `json:"-"`
 }
 
 // EvidenceObject is what a grader reads.
 type EvidenceObject struct {
-	Schema     string         `json:"schema" doc:"stint/evidence@1"`
-	Run        fleet.RunID    `json:"run"`
-	Category   fleet.Category `json:"category"`
-	Task       *taskObject    `json:"task"`
-	Outcome    fleet.Outcome  `json:"outcome" doc:"as it is without the grader"`
-	Grade      *float64       `json:"grade"`
-	Reason     string         `json:"reason"`
-	End        fleet.End      `json:"end"`
-	ExitStatus *int           `json:"exit_status"`
-	Workspace  string         `json:"workspace"`
-	Commits    int            `json:"commits"`
-	Revisions  []string       `json:"revisions" doc:"that stand at the end"`
-	Diff       string         `json:"diff" doc:"of these"`
-	DiffCut    bool           `json:"diff_cut"`
-	Changes    *changesObject `json:"changes"`
-	Check      *checkObject   `json:"check"`
-	Result     *string        `json:"result" doc:"the file as it is: it need not be JSON"`
-	Prompt     string         `json:"prompt"`
-	Log        string         `json:"log"`
-	Transcript *outputObject  `json:"transcript"`
+	Schema string `json:"schema" doc:"stint/evidence@1"`
+	Case
+	Task       *taskObject   `json:"task"`
+	Outcome    fleet.Outcome `json:"outcome" doc:"as it is without the grader"`
+	Grade      *float64      `json:"grade"`
+	Reason     string        `json:"reason"`
+	End        fleet.End     `json:"end"`
+	ExitStatus *int          `json:"exit_status"`
+	Commits    int           `json:"commits"`
+	Changes    *Changes      `json:"changes"`
+	Check      *checkObject  `json:"check"`
+	Result     *string       `json:"result" doc:"the file as it is: it need not be JSON"`
+	Prompt     string        `json:"prompt"`
+	Log        string        `json:"log"`
+	Transcript *outputObject `json:"transcript"`
 }
 
 // OpinionObject is what a grader may print.
@@ -83,48 +78,31 @@ type taskObject struct {
 	Path             string       `json:"path,omitempty"`
 }
 
-// changesObject is what is left of all commits together.
-type changesObject struct {
-	Files      int `json:"files"`
-	Tests      int `json:"tests" doc:"of the files"`
-	Insertions int `json:"insertions"`
-	Deletions  int `json:"deletions"`
-}
-
 type checkObject struct {
 	Passed bool   `json:"passed"`
 	Detail string `json:"detail" doc:"how it failed"`
 }
 
 type outputObject struct {
-	Success    *bool       `json:"success"`
-	ToolCalls  int         `json:"tool_calls"`
-	ToolErrors int         `json:"tool_errors"`
-	Retries    int         `json:"retries"`
-	Tokens     *int64      `json:"tokens"`
-	CostUSD    *float64    `json:"cost_usd"`
-	Quota      *wallObject `json:"quota"`
+	*Transcript
+	Tokens  *int64   `json:"tokens"`
+	CostUSD *float64 `json:"cost_usd"`
 }
 
-type wallObject struct {
-	Throttled bool       `json:"throttled"`
-	ResetAt   *time.Time `json:"reset_at"`
-	Text      string     `json:"text"`
-}
-
-// Encode is what a grader reads on its standard input: one object of JSON. Unknown fields are
-// null.
+// Encode is what a grader reads on its standard input: one object of JSON. What is not
+// known is null, or absent.
 func (c Case) Encode(e Evidence) ([]byte, error) {
 	e.Opinion = nil
 	v := Judge(e)
 	o := EvidenceObject{
-		Schema: schemaEvidence, Run: c.Run, Category: c.Category, Task: c.task(),
-		Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, End: e.Exit.End, ExitStatus: v.ExitStatus,
-		Workspace: c.Workspace, Commits: e.Commits, Revisions: c.Revisions, Diff: c.Diff, DiffCut: c.DiffCut, Prompt: c.Files.Prompt, Log: c.Files.Log,
-		Transcript: outputOf(e.Transcript),
+		Schema: schemaEvidence, Case: c, Outcome: v.Outcome, Grade: v.Grade, Reason: v.Reason, End: e.Exit.End, ExitStatus: v.ExitStatus,
+		Commits: e.Commits, Changes: e.Changes, Prompt: c.Files.Prompt, Log: c.Files.Log,
 	}
-	if c := e.Changes; c != nil {
-		o.Changes = &changesObject{Files: c.Files, Tests: c.Tests, Insertions: c.Insertions, Deletions: c.Deletions}
+	if t := c.Task; t != nil {
+		o.Task = &taskObject{ID: t.ID, Title: t.Title, SuccessCriterion: t.SuccessCriterion, Path: t.Path}
+	}
+	if t := e.Transcript; t != nil {
+		o.Transcript = &outputObject{Transcript: t, Tokens: t.Usage.Tokens, CostUSD: t.Usage.USD}
 	}
 	if c := e.Check; c != nil && c.Fault == "" {
 		o.Check = &checkObject{Passed: c.Failure == "", Detail: c.Failure}
@@ -137,30 +115,6 @@ func (c Case) Encode(e Evidence) ([]byte, error) {
 		return nil, fmt.Errorf("encode evidence: %w", err)
 	}
 	return data, nil
-}
-
-func (c Case) task() *taskObject {
-	if c.Task == nil {
-		return nil
-	}
-	return &taskObject{ID: c.Task.ID, Title: c.Task.Title, SuccessCriterion: c.Task.SuccessCriterion, Path: c.Task.Path}
-}
-
-func outputOf(o *Transcript) *outputObject {
-	if o == nil {
-		return nil
-	}
-	object := &outputObject{
-		Success: o.Success, ToolCalls: o.ToolCalls, ToolErrors: o.ToolErrors, Retries: o.Retries,
-		Tokens: o.Usage.Tokens, CostUSD: o.Usage.USD,
-	}
-	if w := o.Limit; w != nil {
-		object.Quota = &wallObject{Throttled: w.Throttled, Text: w.Text}
-		if !w.ResetAt.IsZero() {
-			object.Quota.ResetAt = &w.ResetAt
-		}
-	}
-	return object
 }
 
 // Grading is what a grader thinks of a session. It has an outcome, and with

@@ -153,16 +153,15 @@ func TestCaseEncode(t *testing.T) {
 		},
 		Opinion: &Opinion{Output: []byte(`{"grade":1}`)}, // not what the grader is to repeat
 	}
-	const want = `{"schema":"stint/evidence@1","run":"0run","category":"code",` +
+	const want = `{"schema":"stint/evidence@1","run":"0run","category":"code","workspace":"/w","revisions":["abc"],"diff":"+x\n","diff_cut":true,` +
 		`"task":{"id":"fix","title":"Fix \"it\"","success_criterion":"tests pass","path":"/w/tasks/fix.md"},` +
 		`"outcome":"productive","grade":0.335,"reason":"1 commit in 1 file, the check fails (exit status 2), the agent reports success, 1 of 4 tool calls failed, 2 retries; it met a usage limit: w; result file: invalid character 'ÿ' after top-level value",` +
-		`"end":"exited","exit_status":1,"workspace":"/w","commits":1,"revisions":["abc"],"diff":"+x\n","diff_cut":true,` +
+		`"end":"exited","exit_status":1,"commits":1,` +
 		`"changes":{"files":1,"tests":0,"insertions":2,"deletions":3},"check":{"passed":false,"detail":"exit status 2"},"result":"{\"outcome\":\"productive\"}\ufffd","prompt":"/s/runs/0run/prompt","log":"/s/runs/0run/log",` +
-		`"transcript":{"success":true,"tool_calls":4,"tool_errors":1,"retries":2,"tokens":9,"cost_usd":0.5,"quota":{"throttled":false,"reset_at":"2026-06-26T00:25:19Z","text":"w"}}}`
+		`"transcript":{"success":true,"tool_calls":4,"tool_errors":1,"retries":2,"quota":{"throttled":false,"reset_at":"2026-06-26T00:25:19Z","text":"w"},"tokens":9,"cost_usd":0.5}}`
 	mustEncode(t, full, e, want)
-	const least = `{"schema":"stint/evidence@1","run":"0run","category":"code","task":null,` +
-		`"outcome":"noop","grade":null,"reason":"exit status 0 with no commit and no result file","end":"exited","exit_status":0,` +
-		`"workspace":"","commits":0,"revisions":null,"diff":"","diff_cut":false,"changes":null,"check":null,"result":null,"prompt":"","log":"","transcript":null}`
+	const least = `{"schema":"stint/evidence@1","run":"0run","category":"code","workspace":"","revisions":null,"diff":"","diff_cut":false,"task":null,` +
+		`"outcome":"noop","grade":null,"reason":"exit status 0 with no commit and no result file","end":"exited","exit_status":0,"commits":0,"changes":null,"check":null,"result":null,"prompt":"","log":"","transcript":null}`
 	mustEncode(t, Case{Run: "0run", Category: "code"}, Evidence{Exit: exited(0, "")}, least)
 }
 

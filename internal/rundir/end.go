@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -78,17 +77,8 @@ func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
 // Tail reads the last of what the agent of a run printed, so many bytes at most: nothing where that cannot be
 // read.
 func (f Folders) Tail(run fleet.RunID, most int) string {
-	file, err := Open(fleet.FilesOf(f.State, run).Log)
-	if err != nil {
-		return ""
-	}
-	defer file.Close()
-	size, err := file.Seek(0, io.SeekEnd)
-	if err != nil {
-		return ""
-	}
-	text, _ := io.ReadAll(io.NewSectionReader(file, max(0, size-int64(most)), int64(most))) // what can be read of it
-	return string(text)
+	text, _ := Last(fleet.FilesOf(f.State, run).Log, int64(most))
+	return text
 }
 
 // possible reports whether a run can have ended so: an agent that is not kept from it may

@@ -31,6 +31,33 @@ func Read(path string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, most))
 }
 
+// First is [Read] of text. A file that is not there is empty.
+func First(path string, most int64) (string, error) {
+	text, err := Read(path, most)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return string(text), err
+}
+
+// Last reads the end of such a file, see [First].
+func Last(path string, most int64) (string, error) {
+	file, err := Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-most), most))
+	return string(text), err
+}
+
 // Make opens a run's own file for reading and writing, and makes it where it is not there
 // yet. It refuses what [Open] refuses.
 func Make(path string) (*os.File, error) { return open(path, os.O_RDWR, true) }

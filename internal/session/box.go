@@ -54,12 +54,11 @@ func (r Runner) within(o inside.Order, dir string, program ...string) []string {
 // be there to lead on.
 func resolved(b fleet.Box) fleet.Box {
 	b.Links = map[string]string{}
-	found := led{}
 	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
 		var there []string
 		for _, path := range *list {
-			target := found.to(path)
-			if target == "" {
+			target, err := filepath.EvalSymlinks(path)
+			if err != nil {
 				continue
 			}
 			if there = append(there, path); target == path {
@@ -75,34 +74,6 @@ func resolved(b fleet.Box) fleet.Box {
 		*list = there
 	}
 	return b
-}
-
-// led is where paths lead, and the folders above them: a box lists many in few folders, and each is
-// looked at once. Empty: nothing is there.
-type led map[string]string
-
-// to is where a clean absolute path leads.
-func (l led) to(path string) string {
-	up := filepath.Dir(path)
-	if up == path {
-		return path
-	}
-	target, known := l[path]
-	if known {
-		return target
-	}
-	if above := l.to(up); above != "" {
-		target = filepath.Join(above, filepath.Base(path))
-		info, err := os.Lstat(target)
-		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			target, err = filepath.EvalSymlinks(target)
-		}
-		if err != nil {
-			target = ""
-		}
-	}
-	l[path] = target
-	return target
 }
 
 // Prove tries the box from inside, and returns it with the layers that hold on this machine. An error says which

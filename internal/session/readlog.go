@@ -131,27 +131,3 @@ func (l *LogReader) gone() int64 {
 	}
 	return n
 }
-
-// Beginning reads the first bytes of a file that a session may have put there, and Ending
-// the last: no more than so many. A file that is not there is empty.
-func Beginning(path string, most int64) (string, error) { return part(path, most, false) }
-
-// Ending is the other end, see [Beginning].
-func Ending(path string, most int64) (string, error) { return part(path, most, true) }
-
-func part(path string, most int64, end bool) (string, error) {
-	f, err := rundir.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	var at int64
-	if info, err := f.Stat(); end && err == nil {
-		at = max(info.Size()-most, 0)
-	}
-	text, err := io.ReadAll(io.NewSectionReader(f, at, most))
-	return string(text), err
-}

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/rundir"
 	"stint/internal/testkit/must"
 )
 
@@ -119,18 +120,18 @@ func TestReadLogRefuses(t *testing.T) {
 			l.file.Close()
 			t.Errorf("%s was opened, want a refusal", path)
 		}
-		if text, err := Ending(path, 10); err == nil {
+		if text, err := rundir.Last(path, 10); err == nil {
 			t.Errorf("%s: %q, want a refusal", path, text)
 		}
 	}
-	if got, err := Beginning(file, 2); got != "te" || err != nil {
+	if got, err := rundir.First(file, 2); got != "te" || err != nil {
 		t.Errorf("the beginning is %q, %v, want te", got, err)
 	}
-	if got, err := Ending(file, 2); got != "xt" || err != nil {
+	if got, err := rundir.Last(file, 2); got != "xt" || err != nil {
 		t.Errorf("the end is %q, %v, want xt", got, err)
 	}
 	must.Do(t, os.Link(file, twin))
-	if _, err := Ending(file, 2); err == nil {
+	if _, err := rundir.Last(file, 2); err == nil {
 		t.Error("a file with two names was read, want a refusal")
 	}
 }

@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,16 +69,12 @@ func timeWords(text string) []string {
 		case (word == "am" || word == "pm") && len(words) > 0:
 			words[len(words)-1] += word
 			continue
-		case len(word) > 2 && isDigit(word[0]) && containsAny(word[len(word)-2:], "st", "nd", "rd", "th"):
+		case len(word) > 2 && word[0] >= '0' && word[0] <= '9' && containsAny(word[len(word)-2:], "st", "nd", "rd", "th"):
 			word = word[:len(word)-2]
 		}
 		words = append(words, word)
 	}
 	return words
-}
-
-func isDigit(c byte) bool {
-	return c >= '0' && c <= '9'
 }
 
 // parseWords reads what lacks a date as the next such time, and what lacks a year as
@@ -117,23 +115,19 @@ func onDate(clock time.Time, year int, month time.Month, day int) time.Time {
 
 // parseWait reads a duration as "7s", "350ms", "1h30m" or "3 days 4 hours"; text after it is
 // ignored. A bare number is seconds, as in Retry-After.
-func parseWait(text string) time.Duration {
-	var sum time.Duration
-	rest := strings.ToLower(text)
-	for {
-		rest = strings.TrimLeft(rest, " ,")
-		number := leading(rest, func(c byte) bool { return isDigit(c) || c == '.' })
-		n, err := strconv.ParseFloat(strings.TrimRight(number, "."), 64)
-		if err != nil {
+func parseWait(text string) (sum time.Duration) {
+	next := regexp.MustCompile(`^[ ,]*([0-9.]+) *([a-z]*)`) // not at every start of the program
+	for rest := strings.ToLower(text); ; {
+		found := next.FindStringSubmatch(rest)
+		if found == nil {
 			return sum
 		}
-		rest = strings.TrimLeft(rest[len(number):], " ")
-		name := leading(rest, func(c byte) bool { return c >= 'a' && c <= 'z' })
-		unit, ok := timeUnit(name)
-		if !ok && (name != "" || sum != 0) {
+		n, err := strconv.ParseFloat(strings.TrimRight(found[1], "."), 64)
+		unit, ok := timeUnit(found[2])
+		if err != nil || !ok && (found[2] != "" || sum != 0) {
 			return sum
 		}
-		if rest = rest[len(name):]; n*float64(unit) > float64(maxWait-sum) {
+		if rest = rest[len(found[0]):]; n*float64(unit) > float64(maxWait-sum) {
 			return 0
 		}
 		sum += time.Duration(n * float64(unit))
@@ -142,33 +136,14 @@ func parseWait(text string) time.Duration {
 
 // timeUnit is a second where none is named.
 func timeUnit(name string) (time.Duration, bool) {
-	switch strings.TrimSuffix(name, "s") {
-	case "m":
-		if name == "ms" {
-			return time.Millisecond, true
+	for unit, names := range map[time.Duration]string{
+		time.Millisecond: "ms msec msecs millisecond milliseconds", time.Second: "s sec secs second seconds",
+		time.Minute: "m min mins minute minutes", time.Hour: "h hr hrs hour hours",
+		24 * time.Hour: "d day days", 7 * 24 * time.Hour: "w week weeks",
+	} {
+		if slices.Contains(strings.Fields(names), name) {
+			return unit, true
 		}
-		return time.Minute, true
-	case "millisecond", "msec":
-		return time.Millisecond, true
-	case "min", "minute":
-		return time.Minute, true
-	case "h", "hr", "hour":
-		return time.Hour, true
-	case "d", "day":
-		return 24 * time.Hour, true
-	case "w", "week":
-		return 7 * 24 * time.Hour, true
-	case "sec", "second":
-		return time.Second, true
 	}
-	return time.Second, name == "s"
-}
-
-// leading is the beginning of a text that is made of such characters.
-func leading(text string, is func(byte) bool) string {
-	n := 0
-	for n < len(text) && is(text[n]) {
-		n++
-	}
-	return text[:n]
+	return time.Second, false
 }

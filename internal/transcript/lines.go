@@ -1,45 +1,34 @@
 package transcript
 
-import (
-	"bufio"
-	"errors"
-	"io"
-)
+import "bytes"
 
-// lines cuts an input into lines, of which [maxLine] is kept; the last need not be ended.
+// lines is a writer that hands on what is written to it by lines: one of at most [maxLine] bytes
+// whole, a longer one in pieces.
 type lines struct {
-	r     *bufio.Reader
-	text  []byte // of the line that next read, good until the next one
-	whole bool   // text is all of it
-	err   error  // of reading; the input's end is none
+	each func(piece []byte, first, last bool) // the piece is good until it returns
+	line []byte                               // that has no end yet
+	long bool                                 // its beginning was handed on
 }
 
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 64<<10)} }
-
-// next reads one line, and is false when there is none.
-func (l *lines) next() bool {
-	l.text, l.whole = l.text[:0], true
-	for l.err == nil {
-		piece, err := l.r.ReadSlice('\n')
-		if room := maxLine - len(l.text); len(piece) > room {
-			piece, l.whole = piece[:room], false
-		}
-		l.text = append(l.text, piece...)
-		if err == nil {
-			return true
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			l.err = err
+func (l *lines) Write(p []byte) (int, error) {
+	for part := range bytes.Lines(p) {
+		ended := part[len(part)-1] == '\n'
+		l.line = append(l.line, part...)
+		if ended || l.long || len(l.line) > maxLine {
+			l.hand(ended)
 		}
 	}
-	if errors.Is(l.err, io.EOF) {
-		l.err = nil
-		l.r.Reset(eof{})
-	}
-	return len(l.text) > 0
+	return len(p), nil
 }
 
-// eof is an input that is at its end.
-type eof struct{}
+func (l *lines) hand(ended bool) {
+	l.each(l.line, !l.long, ended && len(l.line) <= maxLine)
+	l.line, l.long = l.line[:0], !ended
+}
 
-func (eof) Read([]byte) (int, error) { return 0, io.EOF }
+// end hands on the last line, if it was begun.
+func (l *lines) end() {
+	if len(l.line) > 0 {
+		l.hand(true)
+	}
+}

@@ -14,16 +14,16 @@ import (
 // format, or too long for one, is passed on as it is. The text is no safer to show than
 // what the agent printed.
 type Readable struct {
-	w    io.Writer
-	show func(object []byte) (text string, ok bool) // nil: every line is as it is
-	line []byte                                     // that has no end yet
-	long bool                                       // its beginning was passed on
-	err  error
+	w     io.Writer
+	show  func(object []byte) (text string, ok bool) // nil: every line is as it is
+	lines lines
+	err   error
 }
 
 // NewReadable passes on to w, whole lines at a time. Close passes on what has no end yet.
 func NewReadable(f Format, w io.Writer) *Readable {
 	r := &Readable{w: w}
+	r.lines.each = r.piece
 	switch f {
 	case Claude:
 		r.show = (&claudeShower{}).show
@@ -49,34 +49,16 @@ func ReadableText(f Format, output string) string {
 func (r *Readable) Write(piece []byte) (int, error) {
 	if r.show == nil {
 		r.pass(piece)
-		return len(piece), r.err
-	}
-	for rest := piece; len(rest) > 0 && r.err == nil; {
-		end := bytes.IndexByte(rest, '\n') + 1
-		part := rest
-		if end > 0 {
-			part = rest[:end]
-		}
-		rest = rest[len(part):]
-		if r.long || len(r.line)+len(part) > maxLine {
-			r.pass(r.line)
-			r.pass(part)
-			r.line, r.long = r.line[:0], end == 0
-			continue
-		}
-		if r.line = append(r.line, part...); end > 0 {
-			r.end()
-		}
+	} else {
+		_, _ = r.lines.Write(piece) // it takes everything
 	}
 	return len(piece), r.err
 }
 
-// end shows a line that is whole.
-func (r *Readable) end() {
-	line := r.line
-	r.line = r.line[:0]
+// piece shows a line that is whole.
+func (r *Readable) piece(line []byte, first, last bool) {
 	object := objectIn(line)
-	if object == nil {
+	if object == nil || !first || !last {
 		r.pass(line)
 		return
 	}
@@ -101,9 +83,7 @@ func (r *Readable) pass(text []byte) {
 
 // Close shows the last line, if it was begun. The writer below stays open.
 func (r *Readable) Close() error {
-	if len(r.line) > 0 {
-		r.end()
-	}
+	r.lines.end()
 	return r.err
 }
 

@@ -120,16 +120,18 @@ func Read(format Format, r io.Reader, o Options) (Summary, error) {
 	if !ok {
 		return Summary{}, fmt.Errorf("read transcript: unknown format %q", format)
 	}
-	lines := newLines(r)
-	for lines.next() {
-		switch object := objectIn(lines.text); {
-		case lines.whole && object != nil && event(object):
+	all := lines{each: func(piece []byte, first, last bool) {
+		switch object := objectIn(piece); {
+		case !first:
+		case last && object != nil && event(object):
 			s.Events++
 		case object == nil:
-			s.foreign(lines.text)
+			s.foreign(piece)
 		}
-	}
-	return s.end(), lines.err
+	}}
+	_, err := io.Copy(&all, r)
+	all.end()
+	return s.end(), err
 }
 
 // session is a summary while it is made.

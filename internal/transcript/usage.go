@@ -46,15 +46,15 @@ func ReadUsage(format Format, r io.Reader) (Models, error) {
 		return s.Models, err
 	}
 	var c rollout
-	lines := newLines(r)
-	for lines.next() {
-		if lines.whole {
-			c.event(lines.text)
+	all := lines{each: func(piece []byte, first, last bool) {
+		if first && last {
+			c.event(piece)
 		}
+	}}
+	if _, err := io.Copy(&all, r); err != nil {
+		return c.models, fmt.Errorf("read session file: %w", err)
 	}
-	if lines.err != nil {
-		return c.models, fmt.Errorf("read session file: %w", lines.err)
-	}
+	all.end()
 	return c.models, nil
 }
 

@@ -218,7 +218,7 @@ func TestDiff(t *testing.T) {
 	for name, test := range map[string]struct{ before, after, want string }{
 		"same":    {"a\nb\n", "a\nb\n", ""},
 		"new":     {"", "a\n", "  +a\n"},
-		"changed": {"1\n2\n3\n4\n5\n6\n7\n", "1\n2\n3\n4\nx\n6\n7\n", "   3\n   4\n  -5\n  +x\n   6\n   7\n"},
+		"changed": {"1\n2\n3\n4\n5\n6\n7\n", "1\n2\n3\n4\nx\n6\n7\n", "   2\n   3\n   4\n  -5\n  +x\n   6\n   7\n"},
 		"NUL":     {"a\n", "a\nevil\x00\n", "   a\n  +evil\\0\n"},
 		"ELF":     {"a\n", "\x7fELF", "  -a\n  +an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n"},
 		"newer":   {"\x7fELF", "\x7fELF\x00", "  -an ELF program of 4 bytes, SHA-256 " + text("\x7fELF").Sum + "\n  +an ELF program of 5 bytes, SHA-256 " + text("\x7fELF\x00").Sum + "\n"},

@@ -62,6 +62,13 @@ func tagged(t reflect.Type) (list []Row) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		kind, inner := kindOf(f.Type)
+		switch {
+		case name == "-":
+			continue
+		case f.Anonymous:
+			list = append(list, tagged(inner)...)
+			continue
+		}
 		if strings.Contains(options, "omit") {
 			kind += ", may be absent"
 		}
