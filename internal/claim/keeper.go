@@ -73,6 +73,7 @@ type Keeper struct {
 	Elapsed func() time.Duration
 	Asked   time.Duration // when the grant was asked for, by that clock
 	Expires time.Time     // the grant, by the store's clock
+	Tail    func() string // goes along with a renewal when it has changed; nil: nothing
 	Log     *slog.Logger
 }
 
@@ -150,7 +151,7 @@ func (k *Kept) watch(ctx context.Context) {
 }
 
 func (k *Kept) renew(ctx context.Context) {
-	ttl := k.keeper.TTL
+	ttl, sent := k.keeper.TTL, ""
 	next := time.NewTimer(Beat(ttl))
 	defer next.Stop()
 	for {
@@ -162,10 +163,18 @@ func (k *Kept) renew(ctx context.Context) {
 		if k.left() <= 0 { // it was stopped, or the machine slept: the lease is over, whatever the store would say
 			continue
 		}
+		hold, tail := k.keeper.Hold, ""
+		if k.keeper.Tail != nil {
+			tail = k.keeper.Tail()
+		}
+		if tail != sent {
+			hold.Tail = tail
+		}
 		asked := k.keeper.Elapsed()
-		c, err := k.keeper.Claims.Renew(ctx, k.keeper.Hold, ttl)
+		c, err := k.keeper.Claims.Renew(ctx, hold, ttl)
 		switch {
 		case err == nil:
+			sent = tail
 			k.mu.Lock()
 			k.asked, k.expires = asked, c.ExpiresAt
 			k.mu.Unlock()

@@ -19,42 +19,22 @@ import (
 	"stint/internal/fleet"
 )
 
-// startBoxes finds out what the boxes of the agents are that may do the run in a category, beside what is
-// written of the run: git takes its time to say where it keeps things. The function that it returns waits
-// for the end of it.
-func (w *worker) startBoxes(ctx context.Context, c fleet.Category) func() []proof {
+// startTrials makes and tries the boxes of the agents that may do the run in a category, once each, beside what is to be
+// known before the claim: that takes as long. The function that it returns waits for the end of it.
+func (w *worker) startTrials(ctx context.Context, c fleet.Category) func() []proof {
 	done := make(chan []proof, 1)
-	category := w.Config.Categories[c]
-	a := assignment{run: w.run, category: category, dir: w.folder(category, w.run.ID)}
-	agents := w.agents(c)
+	a := assignment{run: w.run, category: w.Config.Categories[c]}
+	a.dir = w.folder(a.category, w.run.ID)
+	trial, agents := w.trial(w.run.ID, a.dir), w.agents(c)
 	go func() {
 		var list []proof
 		for _, terms := range agents {
 			p := proof{terms: terms}
 			a.run.Agent = terms.Agent
-			p.box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent])
-			list = append(list, p)
-		}
-		done <- list
-	}()
-	return sync.OnceValue(func() []proof { return <-done })
-}
-
-// startTrials tries the boxes, once each, beside what is to be known before the claim: a box takes
-// as long as that. The function that it returns waits for the end of it.
-func (w *worker) startTrials(ctx context.Context, c fleet.Category) func() []proof {
-	done := make(chan []proof, 1)
-	boxes := w.boxes
-	if c != w.own {
-		boxes = w.startBoxes(ctx, c)
-	}
-	trial := w.trial(w.run.ID, w.folder(w.Config.Categories[c], w.run.ID))
-	go func() {
-		list := slices.Clone(boxes())
-		for i, p := range list {
-			if p.err == nil && !p.box.Open() {
-				list[i].box, list[i].err = w.Boxes.Prove(ctx, p.box, trial)
+			if p.box, p.err = w.box(ctx, a, w.Config.Agents[terms.Agent]); p.err == nil && !p.box.Open() {
+				p.box, p.err = w.Boxes.Prove(ctx, p.box, trial)
 			}
+			list = append(list, p)
 		}
 		done <- list
 	}()

@@ -17,7 +17,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/survey"
 )
 
 // Preview is the session that a run by hand would be.
@@ -39,41 +38,35 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		return Preview{}, err
 	}
 	c := e.Config.Categories[run.Category]
-	if run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
+	w, found := worker{Engine: e, run: run, only: o.Task}, &work{category: run.Category}
+	if w.run.Lane, err = freeLane(v.Held, run.Category, c.Lanes); err != nil {
 		return Preview{}, err
 	}
-	q := e.Queue(v)
-	q.ByHand = true
-	task, idle := q.Pick(run.Category, o.Task)
-	if task == nil && (!c.SelfDirected || o.Task != "") {
-		if reason := e.Unlisted(v.Failed, run.Category); reason != "" {
-			return Preview{}, fmt.Errorf("category %s: %s", run.Category, reason)
+	switch err := w.choose(ctx, c, found, v); {
+	case err != nil:
+		return Preview{}, err
+	case found.none.Outcome == fleet.Idle:
+		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, found.none.Reason, fleet.ErrNothing)
+	case found.none.Outcome != "":
+		return Preview{}, fmt.Errorf("category %s: %s", run.Category, found.none.Reason)
+	}
+	if list := e.Able(v, run.Category); o.Agent == "" { // the agent that a session would have now
+		w.run.Agent = list[0]
+		if agent, _, ok := e.Seats(v).Take(list); ok {
+			w.run.Agent = agent
 		}
-		return Preview{}, fmt.Errorf("category %s: %s: %w", run.Category, idle, fleet.ErrNothing)
 	}
-	if o.Agent == "" {
-		run.Agent = e.firstAgent(v, run.Category)
-	}
-	run = claimFor(run, task)
+	first := found.offers[0]
+	run = claimFor(w.run, first.task)
 	for _, held := range v.Held {
 		if held.Key == run.Key {
 			return Preview{}, fmt.Errorf("%s: %w", held.Denial(), fleet.ErrHeld)
 		}
 	}
-	run.Epoch = 1 // what it would be is known only by taking the claim
-	_, given := e.matching(v.Lessons, run, task)
-	home := run.ID
-	var asks fleet.Feedback
-	if c.OwnClone {
-		if task != nil {
-			if asks, run.Branch, err = e.toAnswer(ctx, task.ID); err != nil {
-				return Preview{}, err
-			}
-			home = cmp.Or(asks.Run, home)
-		}
-		run.Branch = cmp.Or(run.Branch, e.Repo.Branch(run.ID))
-	}
-	spec, err := e.sessionSpec(ctx, assignment{run: run, category: c, task: task, lessons: given, said: asks.Said, dir: e.folder(c, home)})
+	run.Epoch, run.Branch = 1, first.Branch // what the epoch would be is known only by taking the claim
+	spec, err := e.sessionSpec(ctx, assignment{
+		run: run, category: c, task: first.task, lessons: first.lessons, said: first.asks.Said, dir: e.folder(c, cmp.Or(first.asks.Run, run.ID)),
+	})
 	return Preview{Run: run, Spec: spec}, err
 }
 
@@ -89,15 +82,6 @@ func freeLane(held []fleet.Claim, c fleet.Category, lanes int) (lane int, err er
 		busy, _ = held[at].Holder.Run()
 	}
 	return 0, fmt.Errorf("category %s: run %s: %w", c, busy, fleet.ErrBusy)
-}
-
-// firstAgent is the agent that a session of the category would have now.
-func (e *Engine) firstAgent(v survey.View, c fleet.Category) string {
-	list := e.Able(v, c)
-	if agent, _, ok := e.Seats(v).Take(list); ok {
-		return agent
-	}
-	return list[0]
 }
 
 // agents are those that may do the run in a category, the preferred one first, without those

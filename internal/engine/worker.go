@@ -57,8 +57,6 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		w.first = run.Task
 	}
 	w.trials = func() []proof { return nil } // before it has a lane
-	boxes := w.startBoxes(ctx, w.own)
-	defer boxes() // nothing of it outlives the run
 	if o.Run == "" {
 		if err := e.Store.AddRun(ctx, run); err != nil {
 			return run, err
@@ -71,7 +69,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return run, fmt.Errorf("begin run %s: %w", run.ID, err)
 	}
 	defer alive.Close()
-	w.alive, w.boxes = alive, boxes
+	w.alive = alive
 	run.StartedAt = e.Now()
 	e.warnLimits(ctx, run)
 	w.run = run
@@ -166,18 +164,16 @@ type worker struct {
 	own    fleet.Category // that it was started for
 	alive  *os.File
 	shun   []string       // families in which a claim was denied
-	boxes  func() []proof // of the agents that may do the session, in its own category; not tried
-	trials func() []proof // of these boxes
+	trials func() []proof // of the boxes of the agents that may do the session
 
 	task   *fleet.Task     // that is claimed; nil: none
 	asks   fleet.Feedback  // that it is to answer, on the branch of the run that this is about; of no run: nothing
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
 
-	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
-	on          string                                         // the branch of the workspace as the session begins there
-	landed      string                                         // the target, if it has the work at the session's end; empty: it waits for review
-	taken       fleet.Claim
+	leaveFolder func(context.Context) (kept string, err error)              // nil: none was entered
+	on          string                                                      // the branch of the workspace as the session begins there
+	landed      string                                                      // the target, if it has the work at the session's end; empty: it waits for review
 	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
 	kept        *claim.Kept                                                 // nil: there was no claim
 	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
@@ -389,26 +385,24 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 		if err = w.look(ctx, c, work); err != nil {
 			return v, false, false, err
 		}
+		var resident fleet.Claim // of the lane
 		if work.none.Outcome != "" {
 			i := slices.IndexFunc(work.held, func(c fleet.Claim) bool { return c.Key == fleet.LaneKey(name, n) })
 			if i < 0 {
 				return work.none, false, false, nil
 			}
-			if busy, err := w.inhabited(ctx, work.held[i]); busy != "" || err != nil {
-				return fleet.Verdict{Reason: busy}, busy != "", false, err
+			resident = work.held[i]
+		} else {
+			w.takenAt = w.Elapsed()
+			begun, err = w.Store.Begin(ctx, store.Begin{
+				Run: w.run.ID, PID: os.Getpid(), Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
+				Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
+			})
+			if resident = begun.Lane; err != nil || resident.Key == "" {
+				break
 			}
-			work.again()
-			continue
 		}
-		w.takenAt = w.Elapsed()
-		begun, err = w.Store.Begin(ctx, store.Begin{
-			Run: w.run.ID, PID: os.Getpid(), Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
-			Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
-		})
-		if err != nil || begun.Lane.Key == "" {
-			break
-		}
-		if busy, err := w.inhabited(ctx, begun.Lane); busy != "" || err != nil {
+		if busy, err := w.inhabited(ctx, resident); busy != "" || err != nil {
 			return fleet.Verdict{Reason: busy}, busy != "", false, err
 		}
 		work.again() // that run may have left its task in another state
@@ -440,9 +434,17 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 	w.run.Category, w.run.Lane = name, n
 	w.run = claimFor(w.run, o.task)
 	w.run.Agent, w.run.Epoch, w.run.Branch = begun.Agent, begun.Claim.Epoch, o.Branch
-	w.task, w.taken, w.asks = o.task, begun.Claim, o.asks
+	w.task, w.asks = o.task, o.asks
 	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(w.run.Epoch)))...)
-	return v, false, true, w.sessionIn(ctx, c, o)
+	run, hold := w.run.ID, store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch, Kept: true}
+	lease, kept := claim.Keeper{
+		Claims: w.Store, Hold: hold, TTL: c.TTL, Elapsed: w.Elapsed, Asked: w.takenAt, Expires: begun.Claim.ExpiresAt,
+		Tail: func() string { return w.tail(run) }, Log: w.Log,
+	}.Keep(ctx)
+	defer kept.Stop()
+	w.kept = kept
+	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
+	return v, false, true, w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
 }
 
 // work is what a worker found for a session of a category.
@@ -469,8 +471,7 @@ func (k *work) denied(begun store.Begun) (families []string) {
 	return families
 }
 
-// look finds work for the session, once. A claim that is denied was granted to a session in
-// another lane, as a rule, and each has one: so many tasks are tried as there are lanes.
+// look finds work for the session, once, and agents whose boxes hold.
 func (w *worker) look(ctx context.Context, c config.Category, k *work) (err error) {
 	if k.looked {
 		return nil
@@ -484,6 +485,25 @@ func (w *worker) look(ctx context.Context, c config.Category, k *work) (err erro
 	}
 	w.see(ctx, seen)
 	w.noteOverlaps(ctx, seen, k.category)
+	if err := w.choose(ctx, c, k, seen); err != nil || k.none.Outcome != "" {
+		return err
+	}
+	if o := w.Unfit(seen, k.category, true); o.Kind != "" {
+		k.none = failed(errors.New(o.Reason))
+		return nil
+	}
+	for _, held := range seen.Snapshot.Claims {
+		if slices.ContainsFunc(k.offers, func(o offer) bool { return o.Key == held.Key }) {
+			k.known = append(k.known, w.Desk().Known(ctx, held)...)
+		}
+	}
+	k.agents, err = w.proven(ctx)
+	return err
+}
+
+// choose finds what a session of the category may work on, the best first, or says why there is nothing. A claim that is
+// denied was granted to a session in another lane, as a rule, and each has one: there are so many offers as lanes.
+func (w *worker) choose(ctx context.Context, c config.Category, k *work, seen survey.View) error {
 	q := w.queue(seen)
 	k.held = seen.Held
 	tried := func(is func(fleet.Task) bool) { // as if they were another's
@@ -518,17 +538,7 @@ func (w *worker) look(ctx context.Context, c config.Category, k *work) (err erro
 		}
 		tried(func(t fleet.Task) bool { return t.ID == task.ID || t.Family != "" && t.Family == task.Family })
 	}
-	if o := w.Unfit(seen, k.category, true); o.Kind != "" {
-		k.none = failed(errors.New(o.Reason))
-		return nil
-	}
-	for _, held := range seen.Snapshot.Claims {
-		if slices.ContainsFunc(k.offers, func(o offer) bool { return o.Key == held.Key }) {
-			k.known = append(k.known, w.Desk().Known(ctx, held)...)
-		}
-	}
-	k.agents, err = w.proven(ctx)
-	return err
+	return nil
 }
 
 // noteOverlaps logs which tasks of the category come late, or wait, for other work.
@@ -661,50 +671,6 @@ func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) 
 	return busy, nil
 }
 
-// sessionIn runs the session of a run that has its claim, and records its end.
-func (w *worker) sessionIn(ctx context.Context, c config.Category, o offer) error {
-	lease, kept := w.keeper(c).Keep(ctx)
-	defer kept.Stop()
-	w.kept = kept
-	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
-	return w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
-}
-
-// keeper keeps the run's claim, and with it that of its lane.
-func (w *worker) keeper(c config.Category) claim.Keeper {
-	run, hold := w.run.ID, w.hold()
-	hold.Kept = true
-	return claim.Keeper{
-		Claims: withTail{w.Store, func() string { return w.tail(run) }, new(string)}, Hold: hold, TTL: c.TTL,
-		Elapsed: w.Elapsed, Asked: w.takenAt, Expires: w.taken.ExpiresAt, Log: w.Log,
-	}
-}
-
-// hold is the run's claim.
-func (w *worker) hold() store.Hold {
-	return store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch}
-}
-
-// withTail sends the last of a session's log along with each renewal.
-type withTail struct {
-	claim.Renewer
-	tail func() string
-	sent *string // of the tail, last
-}
-
-// Renew implements [claim.Renewer].
-func (r withTail) Renew(ctx context.Context, h store.Hold, ttl time.Duration) (store.Kept, error) {
-	tail := r.tail()
-	if tail != *r.sent {
-		h.Tail = tail
-	}
-	kept, err := r.Renewer.Renew(ctx, h, ttl)
-	if err == nil {
-		*r.sent = tail
-	}
-	return kept, err
-}
-
 // leased is a context for recording the end. It lasts as long as the lease, and no longer than one
 // where renewals go through all the time. A worker that was asked to stop has closingTime, for its
 // manager will not wait.
@@ -735,14 +701,23 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
-		w.leaveFolder, w.on = leave, site.On
-		w.noteBranch(ctx, site.Branch)
+		// If we die before it is on record, there is a branch without work, which a fire tidies up.
+		if w.leaveFolder, w.on = leave, site.On; site.Branch != w.run.Branch {
+			w.run.Branch = site.Branch
+			if err := w.Store.OnBranch(ctx, w.run.ID, site.Branch); err != nil {
+				w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
+			}
+		}
 	case errors.Is(lost, fleet.ErrLost):
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	case kept.Err() != nil:
 		return early(kept)
 	default:
-		return unprepared(err)
+		v := failed(fmt.Errorf("prepare the workspace: %w", err))
+		if hint := fleet.Hint(err); hint != "" { // what to do about it
+			v.Reason += "; " + hint
+		}
+		return v
 	}
 	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, site.Left, w.layers()}
 	spec, err := w.sessionSpec(kept, a)
@@ -754,7 +729,14 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		w.began = w.ownState(ctx, *task)
 	}
 	w.startTask(kept, task)
-	shut := w.openDoor(ctx)
+	shut := func() {}
+	if w.Door != nil {
+		if open, err := w.Door.Open(w.run); err == nil {
+			shut = open
+		} else { // a session can do its work without, and its questions fail
+			w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
+		}
+	}
 	exit, err := w.Runner.Run(kept, spec)
 	shut()
 	w.worked = err == nil && exit.End != fleet.NoProcess
@@ -790,27 +772,6 @@ func (w *worker) earlier(ctx context.Context, task fleet.TaskID) []fleet.RunID {
 	return plain.Each(list, fleet.Run.Home)
 }
 
-// noteBranch records the branch of the run's own, where that has not the name that it was to have.
-//
-// If we die before it, there is a branch without work, which a fire tidies up. If we die after
-// it, the run is found dead later, and where it worked is on record.
-func (w *worker) noteBranch(ctx context.Context, branch string) {
-	if branch == w.run.Branch {
-		return
-	}
-	w.run.Branch = branch
-	if err := w.Store.OnBranch(ctx, w.run.ID, branch); err != nil {
-		w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
-	}
-}
-
-// A session leaves its task a state in the store, in one write with the end of the run. The state in a task's file is its
-// author's: that of the person, or of the agent on its branch. The store's word counts until the state in the file is another
-// than it was then.
-//
-// A tracker is told. The store remembers first what it is owed: if we die before the call, or before the note that it was
-// made, the next fire or reaping makes it, perhaps for the second time.
-
 // startTask reports to the task's tracker that a session begins. The write that began it has on record that the
 // tracker is owed the end: if we die from here on, the next reaping releases the item.
 func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
@@ -822,20 +783,6 @@ func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
 	if err := w.Sources.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
 		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
 	}
-}
-
-// openDoor lets the agent ask the fleet until it is shut. A session without it can do its work,
-// and its questions fail.
-func (w *worker) openDoor(ctx context.Context) (shut func()) {
-	if w.Door == nil {
-		return func() {}
-	}
-	shut, err := w.Door.Open(w.run)
-	if err != nil {
-		w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
-		return func() {}
-	}
-	return shut
 }
 
 // judge gathers the evidence of a session whose agent is gone and gives the verdict; its use
@@ -1277,7 +1224,8 @@ func (w *worker) notifyEnd(ctx context.Context) {
 		return
 	}
 	s, err := w.Store.Snapshot(ctx)
-	if err != nil {
+	changes, lost := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: w.run.ID, Limit: 1})
+	if err = errors.Join(err, lost); err != nil {
 		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
 		return
 	}
@@ -1286,18 +1234,12 @@ func (w *worker) notifyEnd(ctx context.Context) {
 	if n, worth := fleet.EndNotice(run, s.Arms[run.Category].Noops); worth {
 		w.notify(ctx, n)
 	}
-	changes, err := w.Store.GradeChanges(ctx, store.ChangeQuery{Run: run.ID, Limit: 1})
-	if err != nil {
-		w.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
-	}
 	for _, r := range changes {
 		w.notify(ctx, fleet.Notice{Event: fleet.EventGradesChanged, Category: r.Category, Task: run.Task, Run: r.Run, Reason: r.String(), At: r.At})
 	}
 	for _, q := range fleet.WaitingTasks(s.Tasks) {
 		if q.Task == run.Task {
-			w.notify(ctx, fleet.Notice{
-				Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt,
-			})
+			w.notify(ctx, fleet.Notice{Event: fleet.EventWaiting, Category: run.Category, Task: run.Task, Run: run.ID, Reason: q.Why(), At: run.EndedAt})
 		}
 	}
 }
@@ -1336,7 +1278,14 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		follows, reason = plan.Respawn(chain)
 	}
 	if follows {
-		if next, err = w.follower(ctx, c.Cooldown, o.Binary); err != nil {
+		now := w.Now()
+		r := w.newRun(w.run.Category, fleet.FromRespawn, now)
+		r.Fire, r.Rank, r.ChainDepth, r.NotBefore = w.run.Fire, w.run.Rank, w.run.ChainDepth+1, now.Add(c.Cooldown)
+		spec := w.workerSpec(r, o.Binary)
+		r.Unit = spec.Name
+		if err := w.Later.StartAfter(ctx, spec, c.Cooldown); err == nil {
+			next = &r
+		} else {
 			w.Log.ErrorContext(ctx, "worker not started", w.attrs(slog.Any("err", err))...)
 			reason = err.Error()
 		}
@@ -1350,29 +1299,6 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
 	}
 	return err
-}
-
-// follower is the run that follows, with a timer that starts it when its category has rested.
-func (w *worker) follower(ctx context.Context, rest time.Duration, binary string) (*fleet.Run, error) {
-	now := w.Now()
-	next := w.newRun(w.run.Category, fleet.FromRespawn, now)
-	next.Fire, next.Rank, next.ChainDepth = w.run.Fire, w.run.Rank, w.run.ChainDepth+1
-	next.NotBefore = now.Add(rest)
-	spec := w.workerSpec(next, binary)
-	next.Unit = spec.Name
-	if err := w.Later.StartAfter(ctx, spec, rest); err != nil {
-		return nil, err
-	}
-	return &next, nil
-}
-
-// unprepared is the end of a session whose folder could not be made ready, with what to do about it.
-func unprepared(err error) fleet.Verdict {
-	v := failed(fmt.Errorf("prepare the workspace: %w", err))
-	if hint := fleet.Hint(err); hint != "" {
-		v.Reason += "; " + hint
-	}
-	return v
 }
 
 // failed is the end of a session that stint could not run. There is nothing to
