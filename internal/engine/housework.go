@@ -37,7 +37,7 @@ func (e *Engine) keepHouse(ctx context.Context, v sight) {
 		undone string // what its error means
 		do     func() error
 	}{
-		{"", func() error { e.notifyFire(ctx, v); return nil }},
+		{"not all notices were looked for", func() error { return e.notifyFire(ctx, v) }},
 		{"not all is known of what became of sessions' work", func() error { return e.seeFates(ctx) }},
 		{"trackers not updated", func() error { return e.payAll(ctx) }},
 		{"feedback not asked for", func() error { return e.hear(ctx) }},
@@ -55,77 +55,49 @@ func (e *Engine) keepHouse(ctx context.Context, v sight) {
 	}
 }
 
+// tellTime is what a fire may take for notices.
+const tellTime = time.Minute
+
 // notifyFire tells people what they have to know of what a fire saw.
-func (e *Engine) notifyFire(ctx context.Context, v sight) {
+func (e *Engine) notifyFire(ctx context.Context, v sight) error {
+	untrusted := e.Config.Untrusted()
+	for _, reason := range untrusted {
+		e.Log.WarnContext(ctx, "held", slog.String("reason", reason))
+	}
+	if e.Notices == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, tellTime)
+	defer cancel()
+	now := e.Now()
 	// If the store has lost what it had acknowledged, the first machine that fires says so, once.
 	if l := v.Snapshot.Lineage; l.Reason() != "" && v.Now.Sub(l.Since) < day {
 		e.notify(ctx, fleet.Notice{Event: fleet.EventWentBack, Reason: fmt.Sprintf("%s, at %s", l.Reason(), utc(l.Since)), At: v.Now})
 	}
 	for _, f := range v.Failed {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: e.Now()})
+		e.notify(ctx, fleet.Notice{Event: fleet.EventSourceFailed, Source: f.Source, Reason: f.String(), At: now})
 	}
-	for _, reason := range e.Config.Untrusted() {
-		e.Log.WarnContext(ctx, "held", slog.String("reason", reason))
-		e.notify(ctx, fleet.Notice{Event: fleet.EventHeld, Reason: reason, At: e.Now()})
+	for _, reason := range untrusted {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventHeld, Reason: reason, At: now})
 	}
-	e.notifyLanes(ctx)
-	e.notifySilence(ctx, v.waits)
-	e.notifyTarget(ctx)
-	for _, c := range slices.Sorted(maps.Keys(v.full)) {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: v.full[c], At: e.Now()})
-	}
-}
-
-// tellTime is what a fire may take for notices of lanes: it has a quarter of an hour for all it does.
-const tellTime = 30 * time.Second
-
-// notifyLanes sends a notice of each lane that is held for far too long.
-func (e *Engine) notifyLanes(ctx context.Context) {
-	if e.Notices == nil {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, tellTime)
-	defer cancel()
-	now := e.Now()
-	holds, err := e.Store.LaneHolds(ctx, now)
-	if err != nil {
-		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
-		return
-	}
+	holds, noHolds := e.Store.LaneHolds(ctx, now)
 	for _, h := range holds {
 		if n, worth := fleet.LaneNotice(h, e.Config.Categories[h.Category].Timeout, now); worth {
 			e.notify(ctx, n)
 		}
 	}
-}
-
-// notifySilence sends a notice if work waits and nobody reviews.
-func (e *Engine) notifySilence(ctx context.Context, w survey.InReview) {
-	if e.Notices == nil || !w.Known {
-		return
+	reviews, noReviews := e.Store.ReviewTimes(ctx, v.waits.At.Add(-survey.ReviewTime))
+	if reason := v.waits.Silence(reviews); noReviews == nil && reason != "" {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventReviewSilent, Reason: reason, At: v.waits.At})
 	}
-	reviews, err := e.Store.ReviewTimes(ctx, w.At.Add(-survey.ReviewTime))
-	if err != nil {
-		e.Log.WarnContext(ctx, "notices not looked for", slog.Any("err", err))
-		return
+	at, noTarget := e.Repo.Tracking(ctx)
+	if at.Stuck { // the target does not follow its upstream any more until a person has seen to it
+		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: at.Text + ": " + at.Fix, At: now})
 	}
-	if reason := w.Silence(reviews); reason != "" {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventReviewSilent, Reason: reason, At: w.At})
+	for _, c := range slices.Sorted(maps.Keys(v.full)) {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: v.full[c], At: now})
 	}
-}
-
-// notifyTarget sends a notice if a person has to see to it that the target follows its upstream again.
-func (e *Engine) notifyTarget(ctx context.Context) {
-	if e.Notices == nil || e.Repo == nil {
-		return
-	}
-	at, err := e.Repo.Tracking(ctx)
-	if err != nil {
-		e.Log.WarnContext(ctx, "target not looked at", slog.Any("err", err))
-	}
-	if at.Stuck {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: at.Text + ": " + at.Fix, At: e.Now()})
-	}
+	return errors.Join(noHolds, noReviews, noTarget)
 }
 
 // day is how often people are reminded of what they are slow in themselves.
@@ -151,19 +123,15 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 		every = max(every, day)
 	}
 	due, err := e.Store.NoticeDue(ctx, n, every)
-	if err != nil || !due {
-		if err != nil {
-			e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
+	if due && err == nil {
+		if err = e.Notices.Send(ctx, n); err != nil {
+			ctx, cancel := closing(ctx) // news that was not sent is still due, also when the time is up
+			defer cancel()
+			err = errors.Join(err, e.Store.ForgetNotice(ctx, n))
 		}
-		return
 	}
-	if err := e.Notices.Send(ctx, n); err != nil {
+	if err != nil {
 		e.Log.WarnContext(ctx, "notice not sent", slog.String("reason", string(n.Event)), slog.Any("err", err))
-		ctx, cancel := closing(ctx) // news that was not sent is still due, also when the time is up
-		defer cancel()
-		if err := e.Store.ForgetNotice(ctx, n); err != nil {
-			e.Log.WarnContext(ctx, "notice not forgotten", slog.Any("err", err))
-		}
 	}
 }
 
@@ -171,14 +139,30 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 const mostWatched = 500
 
 // seeFates finds out what became of the work of earlier sessions, and corrects their grades.
+//
+// If we die before the write, the next fire finds the same. If we die after it, it is known.
 func (e *Engine) seeFates(ctx context.Context) error {
 	now := e.Now()
 	runs, err := e.Store.Watched(ctx, now.Add(-grade.WatchTime), now.Add(-grade.FateTime), mostWatched)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	fates, err := e.fates(ctx, runs)
-	return errors.Join(err, e.recordFates(ctx, news(runs, fates)))
+	list, err := e.fates(ctx, runs)
+	if len(list) == 0 {
+		return err
+	}
+	added, lost := e.Store.AddFates(ctx, list)
+	for _, f := range added {
+		reason := string(f.Kind)
+		if f.Reason != "" {
+			reason += ": " + f.Reason
+		}
+		if f.Grade != nil {
+			reason += "; its grade is " + strconv.FormatFloat(*f.Grade, 'g', -1, 64)
+		}
+		e.Log.InfoContext(ctx, "something became of a session's work", slog.String("run_id", string(f.Run)), slog.String("reason", reason))
+	}
+	return errors.Join(err, lost)
 }
 
 // fates is what became of the work of runs, by people's word and by git.
@@ -218,55 +202,29 @@ func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fle
 	if e.Forge == nil || len(asked) == 0 {
 		return nil
 	}
-	question, err := json.Marshal(asked)
-	if err != nil {
-		return err
+	var fates []fleet.Fate
+	var problems []string
+	answer, err := ask(ctx, e.Forge, asked)
+	if err == nil {
+		fates, problems, err = review.ParseAnswer(answer, asked, e.Now())
 	}
-	answer, err := e.Forge.Ask(ctx, question)
-	if err != nil {
-		return fmt.Errorf("%s: %w", review.ByForge, err)
-	}
-	fates, problems, err := review.ParseAnswer(answer, asked, e.Now())
 	for _, p := range problems {
 		e.Log.WarnContext(ctx, "what a forge says is left out", slog.String("reason", review.ByForge+": "+p))
 	}
 	*list = append(*list, fates...)
 	if err != nil {
-		return fmt.Errorf("%s: %w", review.ByForge, err)
-	}
-	return nil
-}
-
-// news are the fates that are not on record.
-func news(runs []fleet.Run, list []fleet.Fate) []fleet.Fate {
-	known := map[fleet.RunID][]fleet.Fate{}
-	for _, r := range runs {
-		known[r.ID] = r.Fates
-	}
-	return slices.DeleteFunc(list, func(f fleet.Fate) bool {
-		return slices.ContainsFunc(known[f.Run], func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
-	})
-}
-
-// recordFates records what became of work.
-//
-// If we die before it, the next fire finds the same. If we die after it, it is known.
-func (e *Engine) recordFates(ctx context.Context, list []fleet.Fate) error {
-	if len(list) == 0 {
-		return nil
-	}
-	added, err := e.Store.AddFates(ctx, list)
-	for _, f := range added {
-		reason := string(f.Kind)
-		if f.Reason != "" {
-			reason += ": " + f.Reason
-		}
-		if f.Grade != nil {
-			reason += "; its grade is " + strconv.FormatFloat(*f.Grade, 'g', -1, 64)
-		}
-		e.Log.InfoContext(ctx, "something became of a session's work", slog.String("run_id", string(f.Run)), slog.String("reason", reason))
+		err = fmt.Errorf("%s: %w", review.ByForge, err)
 	}
 	return err
+}
+
+// ask has a command answer a question.
+func ask(ctx context.Context, a Asker, question any) ([]byte, error) {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return nil, err
+	}
+	return a.Ask(ctx, text)
 }
 
 // debtTime is what a fire takes to report to trackers what they are owed.
@@ -331,11 +289,7 @@ func (e *Engine) hear(ctx context.Context) error {
 	if err != nil || len(asked) == 0 {
 		return err
 	}
-	list, err := json.Marshal(asked)
-	if err != nil {
-		return err
-	}
-	text, err := e.Reviewers.Ask(ctx, list)
+	text, err := ask(ctx, e.Reviewers, asked)
 	if err != nil {
 		return err
 	}
@@ -348,14 +302,20 @@ func (e *Engine) hear(ctx context.Context) error {
 	}
 	var errs []error
 	for _, h := range heard {
-		i := items[h.Run]
-		f, before := known[h.Run], known[h.Run].Said
+		i, f := items[h.Run], known[h.Run]
+		waits := f.Said != ""
 		f.Run, f.Task = h.Run, i.Session.Task
-		if f, news := h.News(f, i.Tip); news {
-			errs = append(errs, e.askAgain(ctx, f, before))
-		} else if f.Said != "" {
-			errs = append(errs, e.reopenFor(ctx, f))
+		f, news := h.News(f, i.Tip)
+		if news {
+			if f.At = e.Now(); !waits { // words that come while others wait for a session are of the same round
+				f.Rounds++
+			}
+			err = e.Store.SaveFeedback(ctx, f)
 		}
+		if err == nil && f.Said != "" {
+			err = e.reopenFor(ctx, f)
+		}
+		errs, err = append(errs, err), nil
 	}
 	return errors.Join(errs...)
 }
@@ -396,19 +356,6 @@ func (e *Engine) published(ctx context.Context, known map[fleet.RunID]fleet.Feed
 	return asked, items, nil
 }
 
-// askAgain makes work of what was said, or leaves it to a person once sessions have tried often
-// enough. Words that come while others wait for a session are of the same round.
-func (e *Engine) askAgain(ctx context.Context, f fleet.Feedback, before string) error {
-	f.At = e.Now()
-	if before == "" {
-		f.Rounds++
-	}
-	if err := e.Store.SaveFeedback(ctx, f); err != nil {
-		return err
-	}
-	return e.reopenFor(ctx, f)
-}
-
 // reopenFor opens a task again for the session that is to answer, or has it wait for a person. One that is so already is
 // left alone, and with it the claim that the session is about to take.
 func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
@@ -420,7 +367,8 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 		return err
 	}
 	// The task's file stays as it is: its state there is that of the branch once that is merged.
-	said := firstLine(f.Said)
+	said, _, _ := strings.Cut(f.Said, "\n")
+	said = fleet.Clipped(said, mostReason)
 	m := fleet.TaskMemory{Task: f.Task, Reason: "there is feedback on the work of run " + string(f.Run), TaskLeft: fleet.TaskLeft{
 		State: fleet.StateActive, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
 	}}
@@ -440,11 +388,6 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 		return nil
 	}
 	return err
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return fleet.Clipped(line, mostReason)
 }
 
 // sweep removes the oldest of the folders of runs that are over. Folders that the record does not know stay.

@@ -70,35 +70,25 @@ func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err er
 // over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after
 // this look, the next reaping closes its run.
 func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
-	now := s.At
-	if e.Here.Elsewhere(r.Seat) {
-		if r.Silent(s.Claims, now) {
-			return reasonSilent, nil
-		}
+	switch now := s.At; {
+	case e.Here.Elsewhere(r.Seat) && r.Silent(s.Claims, now):
+		return reasonSilent, nil
+	case e.Here.Elsewhere(r.Seat), planned(r) && e.Live(ctx, r, now):
 		return "", nil
-	}
-	if planned(r) {
-		// A worker that begins now, after all, finds its run closed, and ends.
-		if e.Live(ctx, r, now) {
-			return "", nil
-		}
-		if r.Rests(now) {
-			return reasonTimerGone, nil
-		}
+	case planned(r) && r.Rests(now):
+		return reasonTimerGone, nil
+	case planned(r): // a worker that begins now, after all, finds its run closed, and ends
 		return reasonNeverBegan, nil
-	}
-	if e.Swept(r) || e.Sessions.Liveness(ctx, r) == fleet.Gone {
+	case e.Swept(r), e.Sessions.Liveness(ctx, r) == fleet.Gone:
 		return reasonFoundDead, nil
-	}
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without
 	// one does the wall clock decide, or if it is suspended: then it is asked to end itself.
-	if !e.overdue(r, now) {
+	case !e.overdue(r, now):
 		return "", nil
-	}
-	if e.Sessions.Supervised(r) {
-		if !dryRun && e.Sessions.Suspended(r) {
-			return "", e.Stopper.Stop(ctx, r)
-		}
+	case !e.Sessions.Supervised(r):
+	case !dryRun && e.Sessions.Suspended(r):
+		return "", e.Stopper.Stop(ctx, r)
+	default:
 		return "", nil
 	}
 	if dryRun {
@@ -125,26 +115,37 @@ func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
 	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace
 }
 
-// close closes a run, and says why, or "" if there was nothing to close. One that had not
-// begun when it was looked at may have begun since: it is left alone.
+// close closes a run with what its session is known to have used, and says why, or "" if there was nothing to close. One
+// that had not begun when it was looked at may have begun since: it is left alone. One that wrote its end down ends so.
+//
+// If we die before the write, the run is open and its reserve stands: the next reaping reads its files again.
 func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why string, err error) {
+	var left bool
 	if planned(r) {
-		if left, err := e.Store.NotStarted(ctx, r.Fire, r.ID, reason); err != nil || !left {
-			return "", err
+		left, err = e.Store.NotStarted(ctx, r.Fire, r.ID, reason)
+	} else {
+		e.trim(ctx, r.ID)
+		gone := store.Gone{Run: r.ID, Reason: reason, Silent: reason == reasonSilent, By: e.Here}
+		if reason == reasonFoundDead && r.Key != "" {
+			c, at, err := e.Store.Check(ctx, r.Key)
+			if err != nil {
+				return "", err
+			}
+			gone.Died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
 		}
-		return reason, nil
-	}
-	// If we die after this, the run is still to be closed, and its folder is looked at again.
-	e.trim(ctx, r.ID)
-	var died time.Time
-	if reason == reasonFoundDead && r.Key != "" {
-		c, at, err := e.Store.Check(ctx, r.Key)
-		if err != nil {
-			return "", err
+		if delivered, err := e.deliver(ctx, r); err != nil || delivered {
+			return ReasonDelivered, err
 		}
-		died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
+		if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
+			gone.Used = e.used(ctx, r, gone.Used)
+		}
+		gone.Tail = e.tail(r.ID)
+		left, err = e.Store.Abandon(ctx, gone)
 	}
-	return e.abandon(ctx, r, reason, died)
+	if err != nil || !left {
+		return "", err
+	}
+	return reason, nil
 }
 
 // trim removes what need not stay of what a run's agent wrote.
@@ -157,30 +158,6 @@ func (e *Engine) trim(ctx context.Context, run fleet.RunID) {
 		e.Log.InfoContext(ctx, "run's folder trimmed", slog.String("run_id", string(run)),
 			slog.String("reason", fmt.Sprintf("what its agent wrote was more than %d MiB", config.KeepOut>>20)))
 	}
-}
-
-// abandon closes a run whose session is gone, with what it is known to have used, unless it
-// wrote its end down.
-//
-// If we die before the write, the run is open and its reserve stands: the next reaping reads
-// its files again.
-func (e *Engine) abandon(ctx context.Context, r fleet.Run, reason string, died time.Time) (why string, err error) {
-	delivered, err := e.deliver(ctx, r)
-	if err != nil {
-		return "", err
-	}
-	if delivered {
-		return ReasonDelivered, nil
-	}
-	var used fleet.Usage
-	if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
-		used = e.used(ctx, r, used)
-	}
-	left, err := e.Store.Abandon(ctx, store.Gone{Run: r.ID, Reason: reason, Used: used, Tail: e.tail(r.ID), Died: died, Silent: reason == reasonSilent, By: e.Here})
-	if err != nil || !left {
-		return "", err
-	}
-	return reason, nil
 }
 
 // deliver records the end that a run wrote down and could not record, and reports whether
@@ -200,10 +177,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		// The store knows the run; the file knows how it ended.
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
 		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
-		if err = e.Store.Complete(ctx, r); errors.Is(err, fleet.ErrLost) {
-			r = lost(r)
-			err = e.Store.Complete(ctx, r)
-		}
+		r, err = e.complete(ctx, r)
 	}
 	switch {
 	case err == nil:
@@ -216,6 +190,16 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 		return false, nil
 	}
 	return false, err
+}
+
+// complete records the end of a run, as lost if its claim is another's.
+func (e *Engine) complete(ctx context.Context, r fleet.Run) (fleet.Run, error) {
+	err := e.Store.Complete(ctx, r)
+	if errors.Is(err, fleet.ErrLost) {
+		r = lost(r)
+		err = e.Store.Complete(ctx, r)
+	}
+	return r, err
 }
 
 // tail is what other machines may read of what the agent of a run printed. A fleet of one machine has the
@@ -384,25 +368,22 @@ func (e *Engine) stop(ctx context.Context, r fleet.Run) error {
 			return err
 		}
 	}
-	if e.Sessions.Supervised(r) {
+	var live fleet.Liveness
+	for _, reaches := range []func() bool{
+		func() bool { return e.Sessions.Supervised(r) },
+		// Its agent may have put something else in its lock's place: its manager still has its unit.
+		func() bool { live = e.Sessions.Liveness(ctx, r); return live == fleet.Unknown },
+	} {
+		if !reaches() {
+			continue
+		}
 		if err := e.Stopper.Stop(ctx, r); err != nil {
 			return err
 		}
 		if err := e.awaitSupervisor(ctx, r); err != nil {
 			return err
 		}
-		ended, err := e.Store.Run(ctx, r.ID)
-		if err != nil || !ended.EndedAt.IsZero() {
-			return err
-		}
-	}
-	live := e.Sessions.Liveness(ctx, r)
-	if live == fleet.Unknown { // its agent may have put something else in its lock's place: its manager still has its unit
-		if err := e.Stopper.Stop(ctx, r); err != nil {
-			return err
-		}
-		ended, err := e.Store.Run(ctx, r.ID)
-		if err != nil || !ended.EndedAt.IsZero() {
+		if ended, err := e.Store.Run(ctx, r.ID); err != nil || !ended.EndedAt.IsZero() {
 			return err
 		}
 	}

@@ -91,48 +91,33 @@ func (e *Engine) calls(source string) map[fleet.TaskCall][]string {
 	return e.Config.Tasks.Sources[source].Calls()
 }
 
-// pay reports to the tracker of a task what it is owed, and remembers that, or why it failed.
-func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
-	err := e.reportState(ctx, t, m, reason)
-	if err == nil || m.Owed == "" || err.Error() == m.Trouble {
-		return err
+// pay reports to the tracker of a task what it is owed, and remembers what it shows then, or why that failed.
+func (e *Engine) pay(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) (err error) {
+	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
+	if m.Owed != "" {
+		err = e.Sources.Call(ctx, m.Owed, t, m.Run, reason)
 	}
-	sight := store.TaskSight{TaskMemory: m, Was: m.Seen, Owing: true}
-	sight.Trouble = err.Error()
+	again, lost := e.Sources.Again(ctx, t)
+	gone := errors.Is(lost, fleet.ErrNotFound)
+	if err != nil && (gone || lost == nil && again.State.Settled()) { // one that is closed twice may be an error of its tracker's
+		e.Log.WarnContext(ctx, "tracker has closed it already", slog.String("task_id", string(t.ID)), slog.Any("err", err))
+		err = nil
+	}
+	sight.Trouble = ""
+	switch {
+	case err != nil && err.Error() == m.Trouble:
+		return err
+	case err != nil:
+		sight.Owing, sight.Trouble = true, err.Error()
+	case gone:
+		sight.Seen = fleet.SeenNowhere
+	default: // empty: it cannot be asked, and its next answer counts
+		sight.Seen = again.Seen
+	}
+	if err == nil && lost != nil && !gone {
+		e.Log.WarnContext(ctx, "task not read again", slog.String("task_id", string(t.ID)), slog.Any("err", lost))
+	}
 	ctx, cancel := closing(ctx) // the time that it took may be up
 	defer cancel()
 	return errors.Join(err, e.Store.SeeTasks(ctx, []store.TaskSight{sight}))
-}
-
-// reportState reports to the tracker of a task what it is owed, and remembers what it shows then.
-func (e *Engine) reportState(ctx context.Context, t fleet.Task, m fleet.TaskMemory, reason string) error {
-	sight := store.TaskSight{TaskMemory: m, Was: m.Seen}
-	sight.Trouble = ""
-	switch m.Owed {
-	case fleet.CallDone, fleet.CallRelease:
-		if err := e.Sources.Call(ctx, m.Owed, t, m.Run, reason); err != nil {
-			// One that is closed twice may be an error of its tracker's.
-			if again, lost := e.Sources.Again(ctx, t); !errors.Is(lost, fleet.ErrNotFound) && (lost != nil || !again.State.Settled()) {
-				return err
-			}
-			e.Log.WarnContext(ctx, "tracker has closed it already", slog.String("task_id", string(t.ID)), slog.Any("err", err))
-		}
-	case "", fleet.CallStart:
-	}
-	sight.Seen = e.shown(ctx, t)
-	return e.Store.SeeTasks(ctx, []store.TaskSight{sight})
-}
-
-// shown is what a tracker shows of an item; empty: it cannot be asked, and its next answer
-// counts.
-func (e *Engine) shown(ctx context.Context, t fleet.Task) string {
-	again, err := e.Sources.Again(ctx, t)
-	switch {
-	case err == nil:
-		return again.Seen
-	case errors.Is(err, fleet.ErrNotFound):
-		return fleet.SeenNowhere
-	}
-	e.Log.WarnContext(ctx, "task not read again", slog.String("task_id", string(t.ID)), slog.Any("err", err))
-	return ""
 }

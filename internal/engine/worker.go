@@ -1119,11 +1119,8 @@ func (w *worker) record(ctx context.Context) error {
 	}
 	ctx, cancel = closing(ctx) // that may have taken its time
 	defer cancel()
-	if err := w.Store.Complete(ctx, w.run); !errors.Is(err, fleet.ErrLost) { // the lease was over, and the claim is nobody else's
-		return err
-	}
-	w.run = lost(w.run)
-	return w.Store.Complete(ctx, w.run)
+	w.run, err = w.complete(ctx, w.run) // the lease was over, and the claim may be nobody else's
+	return err
 }
 
 // writeDown writes down how the run ended, and reports whether that worked.
