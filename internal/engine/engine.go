@@ -27,11 +27,11 @@ type Engine struct {
 	Stopper Stopper
 	Runner  Runner
 	Boxes   Boxes
-	Door    Door      // nil: agents cannot ask
-	Echo    io.Writer // what agents print goes there as well; nil: only into their logs
-	Later   Later     // nil: no service manager
-	Notices Notices   // nil: nobody is notified
-	Forge   Asker     // nil: nobody is asked what became of work
+	Door    func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
+	Echo    io.Writer                                  // what agents print goes there as well; nil: only into their logs
+	Later   Later                                      // nil: no service manager
+	Notices Notices                                    // nil: nobody is notified
+	Forge   Asker                                      // nil: nobody is asked what became of work
 	// Publisher is nil where branches are only pushed.
 	Publisher Publisher
 	Reviewers Asker // what is said of published work; nil: nobody is asked
@@ -91,12 +91,6 @@ type Lanes interface {
 type Runner interface {
 	// Run runs one to its end. When ctx ends, the agent is stopped.
 	Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit, error)
-}
-
-// Door lets an agent ask its fleet.
-type Door interface {
-	// Open serves the socket of a run, whose agent is about to begin, until it is shut.
-	Open(r fleet.Run) (shut func(), err error)
 }
 
 // Stopper ends the processes of sessions on this machine.

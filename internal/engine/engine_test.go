@@ -91,7 +91,7 @@ func newBench(t *testing.T, categories string) *bench {
 	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
 	b.Engine = &engine.Engine{
 		Fleet: &survey.Fleet{
-			Config: c, Store: b.db, Sessions: b, Agents: agent(nil), Ends: folders, Tasks: sources, Lessons: task.LessonFolder{Dir: c.Lessons.Dir},
+			Config: c, Store: b.db, Sessions: b, Agents: agent(nil), Ends: folders, Tasks: sources, Lessons: task.LessonFolder{Dir: c.Lessons.Dir}.List,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
 		},

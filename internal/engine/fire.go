@@ -92,8 +92,18 @@ type sight struct {
 
 // choose looks and decides. Beside what it sees of tasks and of the places in review, it writes nothing.
 func (e *Engine) choose(ctx context.Context, o FanoutOptions) (r FireReport, v sight, err error) {
-	if v.waits, err = e.lookAtReview(ctx, o.DryRun); err != nil {
+	if v.waits, err = e.InReview(ctx); err != nil {
 		return r, v, err
+	}
+	// Work that somebody decided about gives its place in review back, as does a run that crashed and left nothing, and work
+	// without a place takes one. If we die before the write, the next fire makes it: until then more places count as taken
+	// than are, and work without a place is listed all the same.
+	if sights := e.Sights(ctx, v.waits); !o.DryRun && len(sights) > 0 {
+		if err := e.Store.SeePlaces(ctx, v.waits.At, sights); err != nil {
+			e.Log.WarnContext(ctx, "places in review not noted", slog.Any("err", err))
+		} else if v.waits.Taken, _, err = e.Store.Places(ctx); err != nil {
+			return r, v, err
+		}
 	}
 	v.full = e.FullBy(ctx, v.waits) // before the look, as who counts may be slow
 	if v.View, err = e.Look(ctx); err != nil {
@@ -106,26 +116,6 @@ func (e *Engine) choose(ctx context.Context, o FanoutOptions) (r FireReport, v s
 	v.Full = e.letAnswer(ctx, v.View)
 	r, err = e.decide(ctx, v.View, o)
 	return r, v, err
-}
-
-// lookAtReview finds out what waits for review, and takes it into the places there: work that
-// somebody decided about gives its place back, as does a run that crashed and left nothing, and
-// work without a place takes one. A dry run writes nothing.
-//
-// If we die before the write, the next fire makes it; until then more places count as taken than
-// are, and work without a place is listed all the same.
-func (e *Engine) lookAtReview(ctx context.Context, dryRun bool) (w survey.InReview, err error) {
-	w, err = e.InReview(ctx)
-	sights := e.Sights(ctx, w)
-	if err != nil || dryRun || len(sights) == 0 {
-		return w, err
-	}
-	if err := e.Store.SeePlaces(ctx, w.At, sights); err != nil {
-		e.Log.WarnContext(ctx, "places in review not noted", slog.Any("err", err))
-		return w, nil
-	}
-	w.Taken, _, err = e.Store.Places(ctx)
-	return w, err
 }
 
 // see takes what the sources show into what is remembered of their tasks: a change counts from
@@ -190,7 +180,7 @@ func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Categor
 	return full
 }
 
-// decide makes the fire: ranking, inputs and choices. It changes nothing.
+// decide makes the fire: ranking, inputs and choices. It changes nothing, and logs where a payload could not be followed.
 func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (FireReport, error) {
 	situation := e.Situation(v)
 	situation.Forced = o.Forced
@@ -227,7 +217,14 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 			r.Due[c.Category] = c.Due
 		}
 	}
-	e.warn(ctx, p)
+	if p.Net {
+		e.Log.WarnContext(ctx, "the payload is no ranking: none of selected, diversity_alternatives, alternatives and all_scores is in it", slog.String("reason", plan.ReasonSafetyNet))
+	}
+	for _, c := range p.Choices {
+		if c.By == fleet.HinderedByUnknown || c.Source != "" && c.By.Elsewhere() {
+			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
+		}
+	}
 	return r, nil
 }
 
@@ -247,44 +244,21 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, decision *plan.Input
 		return err
 	}
 	if e.Ranker != nil {
-		r.Selection, decision.Request, err = e.ask(ctx, text)
-		if err == nil {
-			return decision.Request.Known(s.Input)
+		if r.Selection, err = e.Ranker.Ask(ctx, text); err == nil {
+			decision.Request, err = selector.ParsePayload(r.Selection)
 		}
-		if ctx.Err() != nil {
+		switch {
+		case err == nil:
+			return decision.Request.Known(s.Input)
+		case ctx.Err() != nil:
 			return ctx.Err()
 		}
-		r.Fallback = err.Error()
-		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.Any("err", err))
+		r.Fallback = "external selector: " + err.Error()
+		e.Log.ErrorContext(ctx, "external selector not followed, the built-in one is", slog.String("err", r.Fallback))
 	}
 	decision.Request, decision.Scores, decision.Odds = own.Request(), s.Scores, s.Odds(survey.Redraws)
 	r.Selection, r.Own, r.Tier, r.Ranking = text, true, s.Tier, &s
 	return nil
-}
-
-// ask gets the ranking of the external selector, if it prints one.
-func (e *Engine) ask(ctx context.Context, own []byte) ([]byte, selector.Request, error) {
-	var request selector.Request
-	payload, err := e.Ranker.Ask(ctx, own)
-	if err == nil {
-		request, err = selector.ParsePayload(payload)
-	}
-	if err != nil {
-		return nil, selector.Request{}, fmt.Errorf("external selector: %w", err)
-	}
-	return payload, request, nil
-}
-
-// warn logs where a payload could not be followed.
-func (e *Engine) warn(ctx context.Context, p plan.Plan) {
-	if p.Net {
-		e.Log.WarnContext(ctx, "the payload is no ranking: none of selected, diversity_alternatives, alternatives and all_scores is in it", slog.String("reason", plan.ReasonSafetyNet))
-	}
-	for _, c := range p.Choices {
-		if c.By == fleet.HinderedByUnknown || c.Source != "" && c.By.Elsewhere() {
-			e.Log.WarnContext(ctx, "category dropped", slog.String("category", string(c.Category)), slog.String("reason", c.Reason))
-		}
-	}
 }
 
 // start stores the fire with the runs that it is about to start, starts their workers, and records which did not start.

@@ -245,26 +245,18 @@ func (e *Engine) payAll(ctx context.Context) error {
 			e.Log.WarnContext(ctx, "the next fire updates the remaining trackers", slog.String("reason", "it took longer than "+debtTime.String()))
 			break
 		}
-		if err := e.payLate(ctx, m); err != nil {
-			e.Log.WarnContext(ctx, "tracker not updated", slog.String("task_id", string(m.Task)), slog.Any("err", err))
+		var lost error
+		if _, known := e.Config.Tasks.Sources[m.Source]; known {
+			request := store.TakeRequest{Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended"}
+			lost = e.holding(ctx, request, func(store.Hold) error {
+				return e.pay(ctx, fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}, m, m.Reason)
+			})
+		} else {
+			lost = e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
 		}
-	}
-	return err
-}
-
-// payLate pays what a run that is over owes, unless somebody has changed the task since,
-// or works on it.
-func (e *Engine) payLate(ctx context.Context, m fleet.TaskMemory) error {
-	if _, known := e.Config.Tasks.Sources[m.Source]; !known {
-		return e.Store.SeeTasks(ctx, []store.TaskSight{{TaskMemory: m, Was: m.Seen, Forget: true, Over: true}})
-	}
-	err := e.holding(ctx, store.TakeRequest{
-		Key: m.Task.Key(), Holder: settler, TTL: tellingTime, Note: "reports to its tracker how the last session ended",
-	}, func(store.Hold) error {
-		return e.pay(ctx, fleet.Task{ID: m.Task, Source: m.Source, Item: m.Item, Title: string(m.Task)}, m, m.Reason)
-	})
-	if errors.Is(err, fleet.ErrHeld) {
-		return nil
+		if lost != nil && !errors.Is(lost, fleet.ErrHeld) { // who works on it will pay
+			e.Log.WarnContext(ctx, "tracker not updated", slog.String("task_id", string(m.Task)), slog.Any("err", lost))
+		}
 	}
 	return err
 }

@@ -219,25 +219,20 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 // If we die between the two writes, the next landing sets it aside again.
 func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskID, reason string, out *fleet.Landed) error {
 	out.End, out.Reason = fleet.LandingSetAside, reason
-	if err := e.notLanded(ctx, l, task, reason); err != nil {
+	all, err := e.Store.Feedback(ctx)
+	if err == nil && task != "" {
+		f := all[l.Run]
+		if f.Said == "" {
+			f.Rounds++
+		}
+		f.Run, f.Task, f.At = l.Run, task, e.Now()
+		f.Said = fmt.Sprintf("It did not land on %s: %s", l.Target, plain.Text(fleet.Clipped(reason, 10*mostReason)))
+		err = e.Store.SaveFeedback(ctx, f)
+	}
+	if err != nil {
 		return err
 	}
 	return e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, Reason: reason}})
-}
-
-// notLanded has the next session at the task go on from work that did not land.
-func (e *Engine) notLanded(ctx context.Context, l fleet.Landing, task fleet.TaskID, reason string) error {
-	all, err := e.Store.Feedback(ctx)
-	if err != nil || task == "" {
-		return err
-	}
-	f := all[l.Run]
-	if f.Said == "" {
-		f.Rounds++
-	}
-	f.Run, f.Task, f.At = l.Run, task, e.Now()
-	f.Said = fmt.Sprintf("It did not land on %s: %s", l.Target, plain.Text(fleet.Clipped(reason, 10*mostReason)))
-	return e.Store.SaveFeedback(ctx, f)
 }
 
 // landed ends what is left of work that is in the target. Each step finds what it is to do, so

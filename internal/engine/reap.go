@@ -70,7 +70,10 @@ func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err er
 // over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after
 // this look, the next reaping closes its run.
 func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
-	switch now := s.At; {
+	now := s.At
+	c, known := e.Config.Categories[r.Category]
+	due := now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace // its supervisor's own time-out and closing included
+	switch {
 	case e.Here.Elsewhere(r.Seat) && r.Silent(s.Claims, now):
 		return reasonSilent, nil
 	case e.Here.Elsewhere(r.Seat), planned(r) && e.Live(ctx, r, now):
@@ -83,7 +86,7 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun
 		return reasonFoundDead, nil
 	// A supervisor that lives keeps its time by a clock that does not jump. Only without
 	// one does the wall clock decide, or if it is suspended: then it is asked to end itself.
-	case !e.overdue(r, now):
+	case !known, !due:
 		return "", nil
 	case !e.Sessions.Supervised(r):
 	case !dryRun && e.Sessions.Suspended(r):
@@ -107,13 +110,6 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun
 
 // planned reports whether a run is open and has not begun.
 func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero() }
-
-// overdue reports whether a session should be over, its supervisor's own time-out and
-// closing included.
-func (e *Engine) overdue(r fleet.Run, now time.Time) bool {
-	c, known := e.Config.Categories[r.Category]
-	return known && !r.StartedAt.IsZero() && now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace
-}
 
 // close closes a run with what its session is known to have used, and says why, or "" if there was nothing to close. One
 // that had not begun when it was looked at may have begun since: it is left alone. One that wrote its end down ends so.
@@ -223,18 +219,16 @@ func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
 		if errors.Is(err, fleet.ErrNotFound) && edge.Gone(id) {
 			return true
 		}
-		return err == nil && !r.EndedAt.IsZero() && (e.Here.Elsewhere(r.Seat) || e.Liveness(ctx, r) == fleet.Gone) && !e.continued(ctx, id)
+		if err != nil || r.EndedAt.IsZero() || !e.Here.Elsewhere(r.Seat) && e.Liveness(ctx, r) != fleet.Gone {
+			return false
+		}
+		said, err := e.Store.Feedback(ctx)
+		if _, asked := said[id]; err == nil && !asked {
+			return true
+		}
+		s, err := e.Store.Snapshot(ctx) // another run may go on there, or be about to
+		return err == nil && !slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id || planned(r) })
 	}
-}
-
-// continued reports whether a run that is not over goes on in the folder of this one, or may be about to.
-func (e *Engine) continued(ctx context.Context, id fleet.RunID) bool {
-	said, err := e.Store.Feedback(ctx)
-	if _, asked := said[id]; err == nil && !asked {
-		return false
-	}
-	s, err := e.Store.Snapshot(ctx)
-	return err != nil || slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id || planned(r) })
 }
 
 // Why a run was closed that a person stopped and that could not say so itself.
@@ -326,12 +320,11 @@ func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 		return r, fmt.Errorf("stop run %s: %w: it has ended as %s", id, fleet.ErrNothing, r.Verdict.Outcome)
 	}
 	if e.Here.Elsewhere(r.Seat) {
-		if err := e.askToStop(ctx, r); err != nil {
-			return r, fmt.Errorf("stop run %s: %w", id, err)
-		}
-		return e.Store.Run(ctx, id)
+		err = e.askToStop(ctx, r)
+	} else {
+		err = e.stop(ctx, r)
 	}
-	if err := e.stop(ctx, r); err != nil {
+	if err != nil {
 		return r, fmt.Errorf("stop run %s: %w", id, err)
 	}
 	return e.Store.Run(ctx, id)

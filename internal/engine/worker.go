@@ -174,10 +174,8 @@ type worker struct {
 	leaveFolder func(context.Context) (kept string, err error)              // nil: none was entered
 	on          string                                                      // the branch of the workspace as the session begins there
 	landed      string                                                      // the target, if it has the work at the session's end; empty: it waits for review
-	takenAt     time.Duration                                               // when it was asked for, by [Engine.Elapsed]
 	kept        *claim.Kept                                                 // nil: there was no claim
 	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
-	over        bool                                                        // its end is on record, or written down
 }
 
 // warnLimits logs limits that were asked for and are not in force: the manager accepts them
@@ -318,9 +316,12 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 	}
 	v.Pool, v.Full = w.Config.Categories[w.own].Pool, full
 	v.Without(w.run) // it takes the slot that it was planned for
-	rule := w.rule(v, w.Situation(v))
+	rule, own := w.rule(v, w.Situation(v)), w.Config.Categories[w.own]
 	for _, choice := range fire.Choices { // ranked ones stand in order
-		if c := choice.Category; choice.Rank > 0 && c != w.own && w.suits(c) && rule.Blocker(c, 0).Kind == "" {
+		c := choice.Category
+		other, known := w.Config.Categories[c]
+		suits := known && slices.Contains(other.Agents, w.run.Agent) && other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
+		if choice.Rank > 0 && c != w.own && suits && rule.Blocker(c, 0).Kind == "" {
 			list = append(list, c)
 		}
 	}
@@ -329,14 +330,6 @@ func (w *worker) others(ctx context.Context) (list []fleet.Category, err error) 
 
 // forced reports whether a person had a fire start this session's category.
 func (w *worker) forced() bool { return w.run.Fire != 0 && w.run.Source == fleet.FromHand }
-
-// suits reports whether this unit and its agent can run a session of another category.
-func (w *worker) suits(c fleet.Category) bool {
-	own := w.Config.Categories[w.own]
-	other, known := w.Config.Categories[c]
-	return known && slices.Contains(other.Agents, w.run.Agent) &&
-		other.Timeout <= own.Timeout && reflect.DeepEqual(other.Unit, own.Unit)
-}
 
 // try works one category, in the first lane that it gets. It reports ended when the run's end is recorded, with that
 // end as the error. Otherwise the verdict says why there was no session, and nothing is held any more.
@@ -381,6 +374,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 	// ones do.
 	defer func() { err = errors.Join(err, lane.Release()) }()
 	var begun store.Begun
+	var asked time.Duration
 	for range 2 {
 		if err = w.look(ctx, c, work); err != nil {
 			return v, false, false, err
@@ -393,7 +387,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 			}
 			resident = work.held[i]
 		} else {
-			w.takenAt = w.Elapsed()
+			asked = w.Elapsed()
 			begun, err = w.Store.Begin(ctx, store.Begin{
 				Run: w.run.ID, PID: os.Getpid(), Category: name, Lane: n, TTL: c.TTL, Agents: work.agents, Known: work.known,
 				Offers: plain.Each(work.offers, func(o offer) store.Offer { return o.Offer }),
@@ -405,7 +399,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 		if busy, err := w.inhabited(ctx, resident); busy != "" || err != nil {
 			return fleet.Verdict{Reason: busy}, busy != "", false, err
 		}
-		work.again() // that run may have left its task in another state
+		work.looked, work.none, work.offers, work.known = false, fleet.Verdict{}, nil, nil // that run may have left its task in another state
 	}
 	refused, is := errors.AsType[fleet.RefusedError](err)
 	switch {
@@ -420,7 +414,11 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 		v = fleet.Verdict{Outcome: fleet.RunDenied, Reason: d.Reason}
 		w.Log.WarnContext(ctx, "claim denied", w.attrs(slog.String("reason", d.Reason))...)
 	}
-	w.shun = append(w.shun, work.denied(begun)...)
+	for _, o := range work.offers { // their siblings are likely to be under work
+		if o.task != nil && o.task.Family != "" && slices.ContainsFunc(begun.Denied, func(d store.Denial) bool { return d.Claim.Key == o.Key }) {
+			w.shun = append(w.shun, o.task.Family)
+		}
+	}
 	switch {
 	case begun.Refused.Reason != "":
 		if begun.Refused.Scope != "" {
@@ -438,7 +436,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 	w.Log.InfoContext(ctx, "claimed", w.attrs(slog.Int64("claim_epoch", int64(w.run.Epoch)))...)
 	run, hold := w.run.ID, store.Hold{Key: w.run.Key, Holder: w.run.ID.Holder(), Epoch: w.run.Epoch, Kept: true}
 	lease, kept := claim.Keeper{
-		Claims: w.Store, Hold: hold, TTL: c.TTL, Elapsed: w.Elapsed, Asked: w.takenAt, Expires: begun.Claim.ExpiresAt,
+		Claims: w.Store, Hold: hold, TTL: c.TTL, Elapsed: w.Elapsed, Asked: asked, Expires: begun.Claim.ExpiresAt,
 		Tail: func() string { return w.tail(run) }, Log: w.Log,
 	}.Keep(ctx)
 	defer kept.Stop()
@@ -458,19 +456,6 @@ type work struct {
 	known    []store.Known
 }
 
-// again has the next look find out what there is.
-func (k *work) again() { k.looked, k.none, k.offers, k.known = false, fleet.Verdict{}, nil, nil }
-
-// denied are the families of the tasks whose claims were another's: their siblings are likely to be under work.
-func (k *work) denied(begun store.Begun) (families []string) {
-	for _, o := range k.offers {
-		if o.task != nil && o.task.Family != "" && slices.ContainsFunc(begun.Denied, func(d store.Denial) bool { return d.Claim.Key == o.Key }) {
-			families = append(families, o.task.Family)
-		}
-	}
-	return families
-}
-
 // look finds work for the session, once, and agents whose boxes hold.
 func (w *worker) look(ctx context.Context, c config.Category, k *work) (err error) {
 	if k.looked {
@@ -484,7 +469,17 @@ func (w *worker) look(ctx context.Context, c config.Category, k *work) (err erro
 		return err
 	}
 	w.see(ctx, seen)
-	w.noteOverlaps(ctx, seen, k.category)
+	for _, t := range seen.Tasks {
+		o := seen.Overlaps[t.ID]
+		why := []any{slog.String("task_id", string(t.ID)), slog.String("reason", o.Why)}
+		switch {
+		case t.Category != k.category || o.Why == "":
+		case o.Waits:
+			w.Log.InfoContext(ctx, "task waits for other work", why...)
+		default:
+			w.Log.InfoContext(ctx, "task comes after its equals", why...)
+		}
+	}
 	if err := w.choose(ctx, c, k, seen); err != nil || k.none.Outcome != "" {
 		return err
 	}
@@ -541,22 +536,6 @@ func (w *worker) choose(ctx context.Context, c config.Category, k *work, seen su
 	return nil
 }
 
-// noteOverlaps logs which tasks of the category come late, or wait, for other work.
-func (w *worker) noteOverlaps(ctx context.Context, v survey.View, c fleet.Category) {
-	for _, t := range v.Tasks {
-		o := v.Overlaps[t.ID]
-		if t.Category != c || o.Why == "" {
-			continue
-		}
-		attributes := []any{slog.String("task_id", string(t.ID)), slog.String("reason", o.Why)}
-		if o.Waits {
-			w.Log.InfoContext(ctx, "task waits for other work", attributes...)
-		} else {
-			w.Log.InfoContext(ctx, "task comes after its equals", attributes...)
-		}
-	}
-}
-
 // queue is what decides which task the session tries first. One that a fire started is in
 // the round of that fire, not in the one to come.
 func (w *worker) queue(v survey.View) selector.Queue {
@@ -583,7 +562,12 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 		o.Branch = w.Repo.Branch(w.run.ID)
 	}
 	if task != nil {
-		o.Task, o.Key, o.Memory = task.ID, task.ID.Key(), memoryOf(task, seen)
+		o.Task, o.Key = task.ID, task.ID.Key()
+		for _, m := range seen.Snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
+			if m.Task == task.ID && (task.Memory != nil || m.Owed != "") {
+				o.Memory = m
+			}
+		}
 		if c.OwnClone { // the session goes on with the work that it is to answer for, if there is any
 			var branch string
 			if o.asks, branch, err = w.toAnswer(ctx, task.ID); err != nil {
@@ -601,16 +585,6 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 	o.Roomy = o.asks.Run != "" || w.forced() // the item that it goes on with has its place; a person's word makes room
 	o.Lessons, o.lessons = w.matching(seen.Lessons, w.run, task)
 	return o, nil
-}
-
-// memoryOf is what is remembered of a task, as it was when it was picked.
-func memoryOf(task *fleet.Task, v survey.View) fleet.TaskMemory {
-	for _, m := range v.Snapshot.Tasks { // what does not hold is forgotten by now, unless something is owed
-		if task != nil && m.Task == task.ID && (task.Memory != nil || m.Owed != "") {
-			return m
-		}
-	}
-	return fleet.TaskMemory{}
 }
 
 // toAnswer is what a session at the task is to answer, on the branch of the run that it is about; a
@@ -698,7 +672,11 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
 	if task != nil && c.OwnClone {
-		place.Earlier = w.earlier(ctx, task.ID)
+		list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+		if err != nil { // what they left stays where it is
+			w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
+		}
+		place.Earlier = plain.Each(list, fleet.Run.Home)
 	}
 	site, leave, err := w.Repo.Enter(entering, w.run.ID, place)
 	cancel()
@@ -731,10 +709,17 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	if task != nil {
 		w.began = w.ownState(ctx, *task)
 	}
-	w.startTask(kept, task)
+	if task != nil && len(w.calls(task.Source)[fleet.CallStart]) > 0 {
+		// The tracker is owed the end of what began, on record: if we die from here on, the next reaping releases the item.
+		telling, cancel := context.WithTimeout(kept, tellingTime)
+		if err := w.Sources.Call(telling, fleet.CallStart, *task, w.run.ID, ""); err != nil {
+			w.Log.WarnContext(telling, "tracker not updated", w.attrs(slog.Any("err", err))...)
+		}
+		cancel()
+	}
 	shut := func() {}
 	if w.Door != nil {
-		if open, err := w.Door.Open(w.run); err == nil {
+		if open, err := w.Door(w.run); err == nil {
 			shut = open
 		} else { // a session can do its work without, and its questions fail
 			w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
@@ -764,28 +749,6 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		v.Reason = lost.Error()
 	}
 	return v
-}
-
-// earlier are the runs in whose folders the last sessions at a task worked, the latest first.
-func (w *worker) earlier(ctx context.Context, task fleet.TaskID) []fleet.RunID {
-	list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task, Ended: true, Limit: 4 * mostAttempts})
-	if err != nil { // what they left stays where it is
-		w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
-	}
-	return plain.Each(list, fleet.Run.Home)
-}
-
-// startTask reports to the task's tracker that a session begins. The write that began it has on record that the
-// tracker is owed the end: if we die from here on, the next reaping releases the item.
-func (w *worker) startTask(ctx context.Context, task *fleet.Task) {
-	if task == nil || len(w.calls(task.Source)[fleet.CallStart]) == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, tellingTime)
-	defer cancel()
-	if err := w.Sources.Call(ctx, fleet.CallStart, *task, w.run.ID, ""); err != nil {
-		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
-	}
 }
 
 // judge gathers the evidence of a session whose agent is gone and gives the verdict; its use
@@ -818,7 +781,14 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
 	}
 	if len(c.Check) > 0 && grade.WantsCheck(e) {
-		e.Check = w.check(ctx, c, spec)
+		e.Check = &grade.Check{}
+		q, err := w.question(spec, c.Check, c.Timeout, false)
+		if err == nil {
+			e.Check.Failure, err = w.Graders.Check(ctx, q)
+		}
+		if err != nil {
+			e.Check = &grade.Check{Fault: err.Error()}
+		}
 	}
 	if len(c.Grader) > 0 && grade.WantsOpinion(e) {
 		e.Opinion = w.opinion(ctx, c, task, spec, e)
@@ -863,19 +833,6 @@ func (w *worker) landedIn(ctx context.Context, work fleet.Work) string {
 		return ""
 	}
 	return cmp.Or(w.Config.Review.Target, w.Repo.On(ctx), "the target")
-}
-
-// check runs the category's check in the folder that the session left.
-func (w *worker) check(ctx context.Context, c config.Category, spec fleet.SessionSpec) *grade.Check {
-	q, err := w.question(spec, c.Check, c.Timeout, false)
-	if err != nil {
-		return &grade.Check{Fault: err.Error()}
-	}
-	failure, err := w.Graders.Check(ctx, q)
-	if err != nil {
-		return &grade.Check{Fault: err.Error()}
-	}
-	return &grade.Check{Failure: failure}
 }
 
 // opinion asks the category's grader.
@@ -955,7 +912,6 @@ func (w *worker) backAt(j grade.Judgement) time.Time {
 func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(ctx)
 	defer cancel()
-	w.over = true
 	w.trials() // they use the run's folder, that is trimmed
 	v.Reason = w.masked(v.Reason)
 	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
@@ -963,12 +919,22 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	if err := w.record(ctx); err != nil {
 		return err
 	}
-	if w.run.Key != "" {
+	if v = w.run.Verdict; w.run.Key != "" {
 		w.kept.Stop()
-		w.answered(ctx)
-		w.settleTask(ctx)
-		ctx, cancel = closing(ctx) // that may have taken its time
-		defer cancel()
+		if w.asks.Run != "" && (v.Outcome == fleet.Productive || v.Outcome == fleet.Nothing) { // else the next session at the task is asked again
+			w.asks.Said = ""
+			if err := w.Store.SaveFeedback(ctx, w.asks); err != nil {
+				w.Log.WarnContext(ctx, "feedback is asked for again", w.attrs(slog.Any("err", err))...)
+			}
+		}
+	}
+	if left := w.run.Left; left.State != "" && left.Source != "" && w.run.Key != "" && v.Outcome != fleet.Lost {
+		// A tracker has its own time for each command. A later fire makes the report where it fails now.
+		telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
+		if err := w.pay(telling, *w.task, fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}, v.Reason); err != nil {
+			w.Log.WarnContext(telling, "tracker not updated", w.attrs(slog.Any("err", err))...)
+		}
+		cancel()
 	}
 	if !w.Config.Categories[w.run.Category].OwnClone && len(w.run.Commits) > 0 {
 		w.pushTarget(ctx)
@@ -976,7 +942,6 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	ctx, cancel = closing(ctx) // that may have taken its time
 	defer cancel()
 	w.notifyEnd(ctx)
-	v = w.run.Verdict
 	w.Log.InfoContext(ctx, "run ended", w.attrs(slog.String("outcome", string(v.Outcome)), slog.String("reason", v.Reason))...)
 	if v.Outcome.Succeeded() {
 		return nil
@@ -992,7 +957,13 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	}
 	here := *task
 	if here.State = task.InSource(); task.Source == "" {
-		here = w.fileNow(ctx, here)
+		// A file that is not there may be away, with another branch checked out, and come back as it was.
+		if again, err := w.Sources.Again(ctx, here); err == nil {
+			here = again
+		} else if !errors.Is(err, fleet.ErrNotFound) {
+			w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
+			here.Seen = ""
+		}
 	}
 	now := here.State
 	if own := w.ownState(ctx, *task); own != w.began { // what the session wrote into its copy counts
@@ -1028,21 +999,6 @@ func (w *worker) ownState(ctx context.Context, t fleet.Task) fleet.TaskState {
 		return ""
 	}
 	return s
-}
-
-// fileNow looks at the task's file once the session is over. One that is not there may be away,
-// with another branch checked out, and come back as it was.
-func (w *worker) fileNow(ctx context.Context, t fleet.Task) fleet.Task {
-	again, err := w.Sources.Again(ctx, t)
-	switch {
-	case err == nil:
-		return again
-	case errors.Is(err, fleet.ErrNotFound):
-		return t
-	}
-	w.Log.WarnContext(ctx, "task not read again", w.attrs(slog.Any("err", err))...)
-	t.Seen = ""
-	return t
 }
 
 // stateAfter is the state that a session leaves its task in: the one that the agent names,
@@ -1188,34 +1144,6 @@ func lost(r fleet.Run) fleet.Run {
 		Reason: fmt.Sprintf("the claim on %q at epoch %d expired or was taken while working", r.Key, r.Epoch),
 	}
 	return r
-}
-
-// answered stores that a session answered what it was asked.
-func (w *worker) answered(ctx context.Context) {
-	if o := w.run.Verdict.Outcome; w.asks.Run == "" || o != fleet.Productive && o != fleet.Nothing {
-		return // the next session at the task is asked again
-	}
-	w.asks.Said = ""
-	if err := w.Store.SaveFeedback(ctx, w.asks); err != nil {
-		w.Log.WarnContext(ctx, "feedback is asked for again", w.attrs(slog.Any("err", err))...)
-	}
-}
-
-// settleTask reports to the tracker of the run's task what the run left of it. A later fire
-// makes the report where it fails now: the session's result is on record.
-func (w *worker) settleTask(ctx context.Context) {
-	left := w.run.Left
-	if left.State == "" || left.Source == "" || w.run.Verdict.Outcome == fleet.Lost {
-		return
-	}
-	// A tracker has its own time for each command, and a worker that is stopped meanwhile
-	// leaves the rest to the next fire.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellingTime)
-	defer cancel()
-	m := fleet.TaskMemory{Task: w.run.Task, Run: w.run.ID, TaskLeft: left}
-	if err := w.pay(ctx, *w.task, m, w.run.Verdict.Reason); err != nil {
-		w.Log.WarnContext(ctx, "tracker not updated", w.attrs(slog.Any("err", err))...)
-	}
 }
 
 // notifyEnd sends a notice of the run's end where that is news.

@@ -183,7 +183,7 @@ func (e *Explainer) timers(ctx context.Context) []fleet.Timer {
 	if e.Timers == nil {
 		return nil
 	}
-	list, err := e.Timers.Timers(ctx, e.Config.FiredPools())
+	list, err := e.Timers(ctx, e.Config.FiredPools())
 	if err != nil {
 		e.Log.DebugContext(ctx, "timers cannot be asked", slog.Any("err", err))
 		return nil

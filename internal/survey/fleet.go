@@ -30,12 +30,6 @@ type Tasks interface {
 	List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error)
 }
 
-// Lessons is where lessons come from.
-type Lessons interface {
-	// List returns every lesson, and what could not be read as one.
-	List(ctx context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error)
-}
-
 // Sessions knows the processes of sessions on this machine.
 type Sessions interface {
 	// Liveness says whether any process of a run's session is left; of an open run that has
@@ -54,12 +48,6 @@ type Agents interface {
 	// Open opens a file that a session left, and refuses what an agent may have put in its
 	// place: a link, a pipe, another file of this process's.
 	Open(path string) (*os.File, error)
-}
-
-// Timers is what fires the fleet.
-type Timers interface {
-	// Timers reads the timers of pools: one for each, in their order.
-	Timers(ctx context.Context, pools []string) ([]fleet.Timer, error)
 }
 
 // Gates keep categories out while too many of their results wait for review.
@@ -98,14 +86,14 @@ type Fleet struct {
 	Store    store.Store
 	Here     fleet.Seat // where this process is
 	Tasks    Tasks
-	Lessons  Lessons
+	Lessons  func(context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) // every lesson, and what could not be read as one
 	Sessions Sessions
 	Agents   Agents
 	Ends     claim.Ends
-	Work     Work          // nil: nobody looks for branches of runs
-	Gates    Gates         // nil: none
-	Machine  func() string // why it should start nothing; nil: nobody looks
-	Timers   Timers        // nil: no service manager
+	Work     Work                                                             // nil: nobody looks for branches of runs
+	Gates    Gates                                                            // nil: none
+	Machine  func() string                                                    // why it should start nothing; nil: nobody looks
+	Timers   func(ctx context.Context, pools []string) ([]fleet.Timer, error) // one for each, in their order; nil: no service manager
 	Log      *slog.Logger
 	Now      func() time.Time
 	Random   func() uint64
@@ -213,7 +201,7 @@ func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
 
 // listLessons reads the lessons and logs those that cannot be read, once a process.
 func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
-	lessons, problems, err := f.Lessons.List(ctx)
+	lessons, problems, err := f.Lessons(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 				Clone: workspace.Clone{Dir: workspace.Folder(b.config.Workspace), Fleet: b.config.Fleet, Root: filepath.Join(b.config.State, "worktrees"), Environment: os.Environ()},
 				Log:   slog.New(slog.DiscardHandler),
 			},
-			Lessons: task.LessonFolder{Dir: b.config.Lessons.Dir}, Log: slog.New(slog.DiscardHandler),
+			Lessons: task.LessonFolder{Dir: b.config.Lessons.Dir}.List, Log: slog.New(slog.DiscardHandler),
 			Now: clock, Random: func() uint64 { return chance.Add(1) }, Getenv: os.Getenv,
 		},
 		Lanes: claim.Locks(b.config.State), Stopper: sessions{}, Runner: session.Runner{}, Repo: noRepo{}, Folders: folders, Sources: sources,
