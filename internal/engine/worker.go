@@ -138,20 +138,18 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if err != nil {
 		return fleet.Run{}, err
 	}
-	for _, t := range tasks {
-		if t.ID != o.Task {
-			continue
+	at := slices.IndexFunc(tasks, func(t fleet.Task) bool { return t.ID == o.Task })
+	if at < 0 {
+		if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
+			return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
 		}
-		if t.Category != o.Category {
-			return fleet.Run{}, fmt.Errorf("task %q is of category %s, not %s: %w", t.ID, t.Category, o.Category, fleet.ErrUsage)
-		}
-		run.Task = o.Task
-		return run, nil
+		return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
 	}
-	if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
-		return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
+	if c := tasks[at].Category; c != o.Category {
+		return fleet.Run{}, fmt.Errorf("task %q is of category %s, not %s: %w", o.Task, c, o.Category, fleet.ErrUsage)
 	}
-	return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
+	run.Task = o.Task
+	return run, nil
 }
 
 // worker is one session under way.
@@ -199,21 +197,21 @@ func (e *Engine) warnLimits(ctx context.Context, r fleet.Run) {
 // first, until one gives it a lane and a claim; then it runs the session. Only
 // denied claims lead on to the next category.
 func (w *worker) work(ctx context.Context) error {
-	if refused, err := w.refused(ctx); err != nil {
-		return w.giveUp(ctx, err)
-	} else if refused.Outcome != "" {
-		return w.end(ctx, refused)
+	ended := false
+	v, err := w.refused(ctx)
+	if err == nil && v.Outcome == "" {
+		v, ended, err = w.try(ctx, w.own)
 	}
-	denial, ended, err := w.try(ctx, w.own)
+	if err == nil && !ended && v.Outcome == fleet.RunDenied {
+		v, ended, err = w.pivot(ctx, v)
+	}
 	switch {
 	case ended:
 		return err
 	case err != nil:
 		return w.giveUp(ctx, err)
-	case denial.Outcome != fleet.RunDenied:
-		return w.end(ctx, denial)
 	}
-	return w.pivot(ctx, denial)
+	return w.end(ctx, v)
 }
 
 // refused is how a run ends at once that was to follow another and may not begin after all:
@@ -231,12 +229,9 @@ func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	}
 	now.Without(w.run)
 	now.Full = w.Full(ctx)
-	reason, standing := w.admit(now, true)
-	switch {
-	case reason == "":
-	case standing:
+	if reason, standing := w.admit(now, true); standing {
 		v = fleet.Verdict{Outcome: fleet.Cancelled, Reason: reason}
-	default:
+	} else if reason != "" {
 		v = fleet.Verdict{Outcome: fleet.Busy, Reason: reason}
 	}
 	return v, nil
@@ -265,32 +260,27 @@ func (w *worker) rule(v survey.View, s selector.Situation) plan.Input {
 	return in
 }
 
-// pivot goes on to other categories after a denial, until one gives the run a session.
+// pivot goes on to other categories after a denial, until one gives the run a session, as [worker.try] does.
 // The walk is to categories with a free lane: a busy one is no pivot.
-func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) error {
+func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) (fleet.Verdict, bool, error) {
 	categories, err := w.others(ctx)
-	if err != nil {
-		return w.giveUp(ctx, err)
-	}
 	pivots := 0
 	for _, c := range categories {
 		if pivots == maxPivots {
 			break
 		}
 		v, ended, err := w.try(ctx, c)
-		switch {
-		case ended:
-			return err
-		case err != nil:
-			return w.giveUp(ctx, err)
-		case v.Outcome == fleet.RunDenied:
+		if ended || err != nil {
+			return v, ended, err
+		}
+		if v.Outcome == fleet.RunDenied {
 			denial = v
 		}
 		if v.Outcome != fleet.Busy {
 			pivots++
 		}
 	}
-	return w.end(ctx, denial)
+	return denial, false, err
 }
 
 // maxPivots is how many other categories a worker tries when others were quicker at the tasks of its own: more would

@@ -27,8 +27,14 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 		return t, nil, err
 	}
 	f.findBlocked(ctx, items)
-	if err := f.findLeftovers(ctx, items); err != nil {
-		return t, nil, err
+	if len(items) > 0 { // what their sessions left that is not in them
+		left, err := f.Work.Leftovers(ctx)
+		if err != nil {
+			return t, nil, err
+		}
+		for n := range items {
+			items[n].Leftovers = left[items[n].Run]
+		}
 	}
 	review.Sort(items, f.Now())
 	return t, items, nil
@@ -134,18 +140,6 @@ func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
 	for n := range items {
 		items[n].Unblocks = blocked[items[n].Session.Task]
 	}
-}
-
-// findLeftovers finds what the items' sessions left that is not in them.
-func (f *Fleet) findLeftovers(ctx context.Context, items []review.Item) error {
-	if len(items) == 0 {
-		return nil
-	}
-	left, err := f.Work.Leftovers(ctx)
-	for n := range items {
-		items[n].Leftovers = left[items[n].Run]
-	}
-	return err
 }
 
 // LeftBeside is what runs that are over left, by the run, where no open item says it.
