@@ -163,10 +163,7 @@ func gone(m fleet.TaskMemory, v survey.View) bool {
 // letAnswer opens the gates of review for tasks at which a session is to answer what was said: it
 // takes no place there, and brings an item nearer to its end.
 func (e *Engine) letAnswer(ctx context.Context, v survey.View) map[fleet.Category]string {
-	if e.Store == nil {
-		return v.Full
-	}
-	said, err := e.Store.Feedback(ctx)
+	said, err := e.Record().Feedback(ctx)
 	if err != nil {
 		e.Log.WarnContext(ctx, "feedback not read", slog.Any("err", err))
 	}

@@ -257,10 +257,7 @@ func (s Stopped) Asked() bool { return s.Err == nil && s.Run.EndedAt.IsZero() &&
 // Open reads the runs that have not ended, oldest first: those at work, those about to begin,
 // and those that rest before they do. The name is a category's or a run's; empty: all.
 func (e *Engine) Open(ctx context.Context, name string) ([]fleet.Run, error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	s, err := e.Store.Snapshot(ctx)
+	s, err := e.Record().Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -309,10 +306,7 @@ func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err 
 //
 // If we die half-way, the run ends by itself, or the next reaping closes it.
 func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
-	if e.Store == nil {
-		return fleet.Run{}, fmt.Errorf("stop run %s: %w", id, fleet.ErrNotFound)
-	}
-	r, err := e.Store.Run(ctx, id)
+	r, err := e.Record().Run(ctx, id)
 	if err != nil {
 		return r, fmt.Errorf("stop run: %w", err)
 	}

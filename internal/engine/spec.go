@@ -289,10 +289,10 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 // attempts are the earlier sessions at the task, and what became of their work. One that a limit
 // or the service stopped before it committed anything says nothing of the task.
 func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.Run, reviews map[fleet.RunID]fleet.Review, err error) {
-	if task == nil || e.Store == nil {
+	if task == nil {
 		return nil, nil, nil
 	}
-	list, err = e.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+	list, err = e.Record().LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
 	list = slices.DeleteFunc(list, func(r fleet.Run) bool {
 		return len(r.Commits) == 0 && (r.Verdict.Outcome == fleet.Quota || r.Verdict.Outcome == fleet.Unavailable)
 	})
@@ -307,10 +307,7 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 
 // beside are the other sessions that work, or are about to.
 func (e *Engine) beside(ctx context.Context, own fleet.RunID) (list []neighbour, err error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	s, err := e.Store.Snapshot(ctx)
+	s, err := e.Record().Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -580,10 +580,7 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 // toAnswer is what a session at the task is to answer, on the branch of the run that it is about; a
 // zero value: nothing.
 func (e *Engine) toAnswer(ctx context.Context, task fleet.TaskID) (latest fleet.Feedback, branch string, err error) {
-	if e.Store == nil {
-		return latest, "", nil
-	}
-	all, err := e.Store.Feedback(ctx)
+	all, err := e.Record().Feedback(ctx)
 	for _, run := range slices.Sorted(maps.Keys(all)) {
 		if f := all[run]; f.Task == task && f.Waits() && !f.At.Before(latest.At) {
 			latest = f

@@ -116,13 +116,38 @@ func (f *Fleet) Desk() claim.Desk {
 	return claim.Desk{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
 }
 
-// snapshot is what the store holds; nothing where there is none yet.
-func (f *Fleet) snapshot(ctx context.Context) (s store.Snapshot, err error) {
-	if f.Store != nil {
-		s, err = f.Store.Snapshot(ctx)
+// Record is what is read of the fleet: its store, or nothing where there is none yet.
+func (f *Fleet) Record() store.Store {
+	if f.Store == nil {
+		return nothing{now: f.Now}
 	}
-	return s, err
+	return f.Store
 }
+
+// nothing is the record of a fleet in which nothing has run.
+type nothing struct {
+	store.Store
+	now func() time.Time
+}
+
+func (n nothing) Snapshot(context.Context) (store.Snapshot, error) {
+	return store.Snapshot{NextFire: 1, Standing: store.Standing{At: n.now()}}, nil
+}
+
+func (nothing) LastRuns(context.Context, store.RunQuery) ([]fleet.Run, error)    { return nil, nil }
+func (nothing) RunsSince(context.Context, time.Time) ([]fleet.Run, error)        { return nil, nil }
+func (nothing) Feedback(context.Context) (map[fleet.RunID]fleet.Feedback, error) { return nil, nil }
+func (nothing) Edge(context.Context) (e store.Edge, err error)                   { return e, nil }
+func (nothing) Run(_ context.Context, id fleet.RunID) (r fleet.Run, err error) {
+	return r, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
+}
+func (nothing) Reviews(context.Context, ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
+	return nil, nil
+}
+func (nothing) Places(context.Context) (l []fleet.TakenPlace, a fleet.Away, err error) {
+	return l, a, nil
+}
+func (nothing) Hosts(context.Context) (l []fleet.Host, at time.Time, err error) { return l, at, nil }
 
 // Passed is the part of an agent's environment that is the operator's.
 func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
@@ -249,10 +274,10 @@ func (f *Fleet) Several(v View) []HostState {
 
 // askHosts reads the machines of the fleet, unless they are known from a look.
 func (f *Fleet) askHosts(ctx context.Context) {
-	if f.hosts != nil || f.Store == nil {
+	if f.hosts != nil {
 		return
 	}
-	list, _, err := f.Store.Hosts(ctx)
+	list, _, err := f.Record().Hosts(ctx)
 	if err != nil {
 		f.Log.WarnContext(ctx, "hosts of the fleet not known", slog.Any("err", err))
 	}

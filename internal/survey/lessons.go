@@ -44,7 +44,7 @@ func (f *Fleet) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := f.snapshot(ctx)
+	s, err := f.Record().Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -44,13 +44,10 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
 	t, list, err := f.Work.Pending(ctx, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
-		if f.Store == nil {
-			return nil, nil
-		}
-		if decisions, err = f.Store.Reviews(ctx, runs...); err != nil {
+		if decisions, err = f.Record().Reviews(ctx, runs...); err != nil {
 			return nil, err
 		}
-		found, err := f.Store.LastRuns(ctx, store.RunQuery{IDs: runs, Limit: len(runs)})
+		found, err := f.Record().LastRuns(ctx, store.RunQuery{IDs: runs, Limit: len(runs)})
 		made := map[fleet.RunID][]string{}
 		for _, r := range found {
 			sessions[r.ID], made[r.ID] = r, r.Commits
@@ -72,13 +69,13 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 
 // noteContinued notes with which items sessions go on now.
 func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
-	if f.Store == nil || len(items) == 0 {
+	if len(items) == 0 {
 		return nil
 	}
-	if said, err := f.Store.Feedback(ctx); err != nil || len(said) == 0 {
+	if said, err := f.Record().Feedback(ctx); err != nil || len(said) == 0 {
 		return err
 	}
-	s, err := f.Store.Snapshot(ctx)
+	s, err := f.Record().Snapshot(ctx)
 	for _, r := range s.Open {
 		for i := range items {
 			if home := r.Home(); home != r.ID && home == items[i].Run {
@@ -150,10 +147,10 @@ func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.
 			delete(left, i.Run)
 		}
 	}
-	if err != nil || len(left) == 0 || f.Store == nil {
+	if err != nil || len(left) == 0 {
 		return left, err
 	}
-	s, err := f.Store.Snapshot(ctx)
+	s, err := f.Record().Snapshot(ctx)
 	for _, r := range s.Open { // it may take up what it began with
 		delete(left, r.ID)
 		delete(left, r.Home())
@@ -167,7 +164,7 @@ func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet
 	if f.Tasks == nil {
 		return nil, nil
 	}
-	s, err := f.snapshot(ctx)
+	s, err := f.Record().Snapshot(ctx)
 	tasks, _, _ := f.Tasks.List(ctx)
 	fleet.Recall(tasks, s.Tasks)
 	return slices.DeleteFunc(tasks, func(t fleet.Task) bool {
@@ -177,14 +174,11 @@ func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet
 
 // Landed is work that the target has, the latest to get in first.
 func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
-	if f.Store == nil {
-		return nil, nil
-	}
-	runs, err := f.Store.LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
+	runs, err := f.Record().LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
 	if err != nil || len(runs) == 0 {
 		return nil, err
 	}
-	decisions, err := f.Store.Reviews(ctx, plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })...)
+	decisions, err := f.Record().Reviews(ctx, plain.Each(runs, func(r fleet.Run) fleet.RunID { return r.ID })...)
 	for _, r := range runs {
 		if l, is := review.LandedOf(r, decisions[r.ID]); is {
 			list = append(list, l)
@@ -195,16 +189,13 @@ func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, er
 
 // LandedItem is the work of one run, if the target has it and its branch may be gone.
 func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
-	if f.Store == nil {
-		return i, false, nil
-	}
-	r, err := f.Store.Run(ctx, run)
+	r, err := f.Record().Run(ctx, run)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return i, false, nil
 	} else if err != nil {
 		return i, false, err
 	}
-	decisions, err := f.Store.Reviews(ctx, run)
+	decisions, err := f.Record().Reviews(ctx, run)
 	l, is := review.LandedOf(r, decisions[run])
 	return l.Item(decisions[run]), is, err
 }
@@ -254,16 +245,11 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 		return w, nil
 	}
 	w.At = f.Now()
-	if f.Store != nil {
-		// The places come first: a run that is over then has made all of its commits.
-		var away fleet.Away
-		if w.Taken, away, err = f.Store.Places(ctx); err != nil {
-			return w, err
-		}
-		w.Away = away.At(w.At)
-	}
-	if f.Work == nil {
-		return w, nil
+	// The places come first: a run that is over then has made all of its commits.
+	var away fleet.Away
+	w.Taken, away, err = f.Record().Places(ctx)
+	if w.Away = away.At(w.At); err != nil || f.Work == nil {
+		return w, err
 	}
 	// Then the clones: one that is not there by then has brought its work home, where the branches show it.
 	w.notHome = f.Work.Clones()
@@ -292,10 +278,7 @@ func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 
 // ReviewElsewhere is how much waits for review in the clones of other machines, by their names.
 func (f *Fleet) ReviewElsewhere(ctx context.Context) (list []string, err error) {
-	if f.Store == nil {
-		return nil, nil
-	}
-	taken, _, err := f.Store.Places(ctx)
+	taken, _, err := f.Record().Places(ctx)
 	count := map[string]int{}
 	for _, p := range taken {
 		if p.Ended && p.Left && f.KeptElsewhere(ctx, p.Host) {

@@ -35,14 +35,11 @@ func (f *Fleet) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus 
 // RunsInLanes are the runs that were in a lane since a time, as they are among those under
 // way. One that was created before may have been, by as much as the longest time-out.
 func (f *Fleet) RunsInLanes(ctx context.Context, since time.Time, open []fleet.RunStatus) (list []fleet.RunStatus, err error) {
-	if f.Store == nil {
-		return nil, nil
-	}
 	longest := time.Duration(0)
 	for _, category := range f.Config.Categories {
 		longest = max(longest, category.Timeout)
 	}
-	runs, err := f.Store.RunsSince(ctx, since.Add(-longest))
+	runs, err := f.Record().RunsSince(ctx, since.Add(-longest))
 	for _, r := range runs {
 		if r.Lane > 0 && (r.EndedAt.IsZero() || !r.EndedAt.Before(since)) {
 			list = append(list, f.Describe(ctx, r, open))
@@ -53,10 +50,7 @@ func (f *Fleet) RunsInLanes(ctx context.Context, since time.Time, open []fleet.R
 
 // Runs are the latest runs, newest first, with how they do.
 func (f *Fleet) Runs(ctx context.Context, q store.RunQuery) (list []fleet.RunStatus, err error) {
-	if f.Store == nil {
-		return nil, nil
-	}
-	runs, err := f.Store.LastRuns(ctx, q)
+	runs, err := f.Record().LastRuns(ctx, q)
 	for _, r := range runs {
 		list = append(list, f.Describe(ctx, r, nil))
 	}
@@ -214,12 +208,9 @@ func (f *Fleet) ResolveRun(ctx context.Context, name, host string, also ...fleet
 		}
 		q = store.RunQuery{Prefix: id, Limit: maxSearched}
 	}
-	var runs []fleet.Run
-	if f.Store != nil {
-		var err error
-		if runs, err = f.Store.LastRuns(ctx, q); err != nil {
-			return fleet.Run{}, err
-		}
+	runs, err := f.Record().LastRuns(ctx, q)
+	if err != nil {
+		return fleet.Run{}, err
 	}
 	if !category {
 		r, err := oneRun(name, runs, also)
@@ -237,10 +228,10 @@ func (f *Fleet) ResolveRun(ctx context.Context, name, host string, also ...fleet
 
 // Old adds to an error of a run that was not found that it is older than what is kept, if each whose id begins so is.
 func (f *Fleet) Old(ctx context.Context, begins fleet.RunID, err error) error {
-	if !errors.Is(err, fleet.ErrNotFound) || f.Store == nil {
+	if !errors.Is(err, fleet.ErrNotFound) {
 		return err
 	}
-	if edge, unread := f.Store.Edge(ctx); unread == nil && edge.Gone(begins+"{") { // which follows z
+	if edge, unread := f.Record().Edge(ctx); unread == nil && edge.Gone(begins+"{") { // which follows z
 		return fmt.Errorf("%s: %w", BeginsAt(edge), err)
 	}
 	return err

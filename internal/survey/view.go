@@ -87,18 +87,16 @@ func (f *Fleet) Present(ctx context.Context) (View, error) {
 // present is a look, and whether a run ended in the middle of it.
 func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 	v = View{
-		Snapshot: store.Snapshot{NextFire: 1}, InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, here: map[fleet.RunID]bool{}, Busy: map[string]int{},
+		InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, here: map[fleet.RunID]bool{}, Busy: map[string]int{},
 		Live: map[fleet.RunID]bool{}, Crashed: map[fleet.Category]Crash{},
-		Pool: config.DefaultPool, Now: f.Now(),
+		Pool: config.DefaultPool,
 	}
-	if f.Store != nil {
-		if v.Snapshot, err = f.Store.Snapshot(ctx); err != nil {
-			return View{}, false, err
-		}
-		v.Now = v.Snapshot.At
-		f.setHosts(v.Snapshot.Hosts)
-		v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
+	if v.Snapshot, err = f.Record().Snapshot(ctx); err != nil {
+		return View{}, false, err
 	}
+	v.Now = v.Snapshot.At
+	f.setHosts(v.Snapshot.Hosts)
+	v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
 	var gone []fleet.Run
 	for _, r := range v.Snapshot.Open {
 		if !f.Live(ctx, r, v.Now) {
