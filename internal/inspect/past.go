@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"stint/internal/fleet"
@@ -13,10 +12,7 @@ import (
 
 // Fires are the latest fires, newest first.
 func (e *Explainer) Fires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	return e.Store.LastFires(ctx, q)
+	return e.Record().LastFires(ctx, q)
 }
 
 // LastFire is the number of the last fire; 0: there was none.
@@ -40,16 +36,9 @@ type FireDetail struct {
 	Runs   []fleet.RunStatus
 }
 
-func (e *Explainer) fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
-	if e.Store == nil {
-		return fleet.Fire{}, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
-	}
-	return e.Store.Fire(ctx, id)
-}
-
 // FireDetail reads one fire; one that does not exist wraps [fleet.ErrNotFound].
 func (e *Explainer) FireDetail(ctx context.Context, id fleet.FireID) (d FireDetail, err error) {
-	if d.Fire, err = e.fire(ctx, id); err != nil {
+	if d.Fire, err = e.Record().Fire(ctx, id); err != nil {
 		return d, err
 	}
 	if d.Runs, err = e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire}); err != nil {
@@ -65,27 +54,18 @@ func (e *Explainer) FireDetail(ctx context.Context, id fleet.FireID) (d FireDeta
 
 // Denials are the latest denials of claims, newest first.
 func (e *Explainer) Denials(ctx context.Context, limit int) ([]fleet.DeniedClaim, error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	return e.Store.LastDenials(ctx, store.DenialQuery{Limit: limit})
+	return e.Record().LastDenials(ctx, store.DenialQuery{Limit: limit})
 }
 
 // Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
 func (e *Explainer) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
-	if e.Store == nil {
-		return fleet.Run{}, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
-	}
-	r, err := e.Store.Run(ctx, id)
+	r, err := e.Record().Run(ctx, id)
 	return r, e.Old(ctx, id, err)
 }
 
 // Edge says that the record goes back less far than a time, if it does.
 func (e *Explainer) Edge(ctx context.Context, since time.Time) (string, error) {
-	if e.Store == nil {
-		return "", nil
-	}
-	edge, err := e.Store.Edge(ctx)
+	edge, err := e.Record().Edge(ctx)
 	if err != nil || !since.Before(edge.From) {
 		return "", err
 	}
@@ -94,10 +74,7 @@ func (e *Explainer) Edge(ctx context.Context, since time.Time) (string, error) {
 
 // Readable says why the record cannot be read, if it cannot.
 func (e *Explainer) Readable(ctx context.Context) error {
-	if e.Store == nil {
-		return nil
-	}
-	_, _, err := e.Store.Check(ctx, fleet.LaneKey("readable", 1))
+	_, _, err := e.Record().Check(ctx, fleet.LaneKey("readable", 1))
 	return err
 }
 
@@ -105,7 +82,7 @@ func (e *Explainer) Readable(ctx context.Context) error {
 // nothing, and the configuration of today has no say in it. A fire that does not exist
 // wraps [fleet.ErrNotFound].
 func (e *Explainer) Replay(ctx context.Context, id fleet.FireID) (replay.Result, error) {
-	f, err := e.fire(ctx, id)
+	f, err := e.Record().Fire(ctx, id)
 	if err != nil {
 		return replay.Result{}, err
 	}

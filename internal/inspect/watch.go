@@ -48,10 +48,7 @@ func (e *Explainer) Counters(ctx context.Context) (c Counters, err error) {
 
 // HeldClaims are the claims that stand in the way of others, by key.
 func (e *Explainer) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
-	if e.Store == nil {
-		return nil, nil
-	}
-	s, err := e.Store.List(ctx, store.Listing{})
+	s, err := e.Record().List(ctx, store.Listing{})
 	if err != nil {
 		return nil, err
 	}

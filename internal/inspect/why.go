@@ -103,10 +103,10 @@ func (m *moment) is(ctx context.Context, kind why.Kind, name string) (bool, erro
 		return isFound(err)
 	case why.OfRun:
 		id, err := fleet.ParseRunID(name)
-		if m.Store == nil || err != nil {
+		if err != nil {
 			return false, nil //nolint:nilerr // a name that is no run's id is an answer
 		}
-		_, err = m.Store.Run(ctx, id)
+		_, err = m.Record().Run(ctx, id)
 		return isFound(err)
 	case why.OfCategory:
 		_, known := m.Config.Categories[fleet.Category(name)]
@@ -149,14 +149,11 @@ func (m *moment) isTask(ctx context.Context, name string) (bool, error) {
 	if err != nil || taskOf(v, id) != nil || problem(v, id) != "" {
 		return err == nil, err
 	}
-	if m.Store == nil {
-		return false, nil
-	}
-	c, _, err := m.Store.Check(ctx, id.Key())
+	c, _, err := m.Record().Check(ctx, id.Key())
 	if err != nil || c.Epoch > 0 {
 		return err == nil, err
 	}
-	runs, err := m.Store.LastRuns(ctx, store.RunQuery{Task: id, Limit: 1})
+	runs, err := m.Record().LastRuns(ctx, store.RunQuery{Task: id, Limit: 1})
 	return len(runs) > 0, err
 }
 

@@ -141,6 +141,17 @@ func (nothing) Edge(context.Context) (e store.Edge, err error)                  
 func (nothing) Run(_ context.Context, id fleet.RunID) (r fleet.Run, err error) {
 	return r, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
 }
+func (nothing) Fire(_ context.Context, id fleet.FireID) (f fleet.Fire, err error) {
+	return f, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
+}
+func (nothing) LastFires(context.Context, store.FireQuery) ([]fleet.Fire, error) { return nil, nil }
+func (nothing) LastDenials(context.Context, store.DenialQuery) ([]fleet.DeniedClaim, error) {
+	return nil, nil
+}
+func (nothing) Check(context.Context, fleet.Key) (c fleet.Claim, at time.Time, err error) {
+	return c, at, nil
+}
+func (nothing) List(context.Context, store.Listing) (l store.Standing, err error) { return l, nil }
 func (nothing) Reviews(context.Context, ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	return nil, nil
 }
