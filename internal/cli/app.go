@@ -148,15 +148,6 @@ func (a *app) withPast(ctx context.Context, fn func(*inspect.Explainer) error) e
 	})
 }
 
-// withRecord is [app.withEngine] for a command that changes what there is.
-func (a *app) withRecord(ctx context.Context, dryRun bool, fn func(*engine.Engine) error) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	return a.withEngine(ctx, accessTo(c, dryRun), nil, fn)
-}
-
 func (a *app) sessions(c *config.Config) session.Sessions {
 	return session.Sessions{State: c.State, Here: a.here(c), Locks: claim.Locks(c.State), Units: systemd.Units{}, Log: a.log}
 }

@@ -65,7 +65,7 @@ func (a *app) runAway(ctx context.Context, o awayOptions) error {
 
 func (a *app) runBack(ctx context.Context, dryRun bool) error {
 	was := false
-	err := a.withRecord(ctx, dryRun, func(e *engine.Engine) (err error) {
+	err := a.withEngine(ctx, existing|accessFor(dryRun), nil, func(e *engine.Engine) (err error) {
 		if !e.Recorded() {
 			a.nothingYet()
 			return nil

@@ -102,7 +102,7 @@ func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string,
 	if !slices.Contains(known, string(scope)) {
 		return fleet.WithHint(usage(fmt.Errorf("there is no budget of %q", scope)), "want one of: "+strings.Join(known, ", "))
 	}
-	return a.withStoreOf(ctx, c, accessTo(c, dryRun), func(_ *config.Config, s store.Store) error {
+	return a.withStoreOf(ctx, c, existing|accessFor(dryRun), func(_ *config.Config, s store.Store) error {
 		if s == nil {
 			a.nothingYet()
 			return fmt.Errorf("nothing was used of the budget of %s: %w", scope, fleet.ErrNothing)

@@ -82,8 +82,8 @@ func newHostForget(a *app) *cobra.Command {
 must have no open runs. Its past runs stay on record.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHost(cmd.Context(), args[0], dryRun, func(s store.Store, h fleet.Host) error {
-				if err := s.ForgetHost(cmd.Context(), h.ID); err != nil {
+			return a.withHost(cmd.Context(), args[0], dryRun, func(e *engine.Engine, h fleet.Host) error {
+				if err := e.Store.ForgetHost(cmd.Context(), h.ID); err != nil {
 					return err
 				}
 				a.sayLine(hostChangeObject("forgotten", h.Reason, nil, dryRun).JSON(h), did(dryRun, "forgot ", "would forget ")+h.Name)
@@ -116,8 +116,8 @@ fleet may have one.`,
 }
 
 // withHost runs fn with the store, and the machine of this name, or identity, in it.
-func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(s store.Store, h fleet.Host) error) error {
-	return a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
+func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(e *engine.Engine, h fleet.Host) error) error {
+	return a.withEngine(ctx, existing|accessFor(dryRun), nil, func(e *engine.Engine) error {
 		if e.Store == nil {
 			return noHost(name)
 		}
@@ -125,7 +125,7 @@ func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(s 
 		if err != nil {
 			return err
 		}
-		return fn(e.Store, h)
+		return fn(e, h)
 	})
 }
 
@@ -159,15 +159,11 @@ func noHost(name string) error {
 }
 
 func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) error {
-	return a.withHost(ctx, name, dryRun, func(s store.Store, h fleet.Host) error {
-		c, err := a.loadConfig()
-		if err != nil {
-			return err
-		}
-		if h.ID == a.here(c)().Host {
+	return a.withHost(ctx, name, dryRun, func(e *engine.Engine, h fleet.Host) error {
+		if h.ID == e.Here.Host {
 			return fleet.WithHint(usage(fmt.Errorf("%s is this host, which is not off", h.Name)), "stint stop --all")
 		}
-		ended, err := s.HostGone(ctx, h.ID, reason)
+		ended, err := e.Store.HostGone(ctx, h.ID, reason)
 		if err != nil {
 			return err
 		}

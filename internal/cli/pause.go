@@ -62,10 +62,7 @@ categories stay.`,
 }
 
 func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error {
-	category, err := a.categoryOf(args)
-	if err != nil {
-		return err
-	}
+	category := fleet.Category(oneLine(args))
 	p := fleet.Pause{Category: category, Reason: cmp.Or(o.reason, "by "+a.user())}
 	until := "it is resumed"
 	if o.length > 0 {
@@ -73,7 +70,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 		until = stamp(p.Until)
 	}
 	running := 0
-	err = a.withEngine(ctx, accessFor(o.dryRun), nil, func(e *engine.Engine) error {
+	err := a.withEngine(ctx, accessFor(o.dryRun), known(category), func(e *engine.Engine) error {
 		// Counted after: a fire that decided before may have started one until then.
 		if err := e.Store.Pause(ctx, p); err != nil {
 			return err
@@ -97,10 +94,7 @@ func (a *app) runPause(ctx context.Context, args []string, o pauseOptions) error
 }
 
 func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
-	category, err := a.categoryOf(args)
-	if err != nil {
-		return err
-	}
+	category := fleet.Category(oneLine(args))
 	ended, stays, err := a.resume(ctx, category, dryRun)
 	if err != nil {
 		return err
@@ -120,7 +114,7 @@ func (a *app) runResume(ctx context.Context, args []string, dryRun bool) error {
 // resume says what it ended, and which pauses still keep sessions of the category, or of any where
 // it is the whole fleet, from starting.
 func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) (ended []string, stays []fleet.Pause, err error) {
-	err = a.withRecord(ctx, dryRun, func(e *engine.Engine) error {
+	err = a.withEngine(ctx, existing|accessFor(dryRun), known(category), func(e *engine.Engine) error {
 		if !e.Recorded() {
 			a.nothingYet()
 			return nil
@@ -137,13 +131,9 @@ func (a *app) resume(ctx context.Context, category fleet.Category, dryRun bool) 
 	return ended, stays, err
 }
 
-// categoryOf is the category that the arguments name, or none.
-func (a *app) categoryOf(args []string) (fleet.Category, error) {
-	c, err := a.loadConfig()
-	if err != nil {
-		return "", err
-	}
-	return fleet.Category(oneLine(args)), knownCategory(c, oneLine(args))
+// known refuses a category that is not in the configuration.
+func known(c fleet.Category) func(*engine.Engine) error {
+	return func(e *engine.Engine) error { return knownCategory(e.Config, string(c)) }
 }
 
 func did(dryRun bool, done, would string) string {

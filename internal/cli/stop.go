@@ -48,7 +48,7 @@ Fires go on: "stint pause" keeps them from starting more.`,
 }
 
 func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
-	return a.withRecord(ctx, o.dryRun, func(e *engine.Engine) (err error) {
+	return a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) (err error) {
 		var (
 			list []engine.Stopped
 			run  fleet.Run

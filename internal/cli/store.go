@@ -21,15 +21,17 @@ import (
 )
 
 // access is how a command means to use the store.
-type access int
+type access uint8
 
 const (
 	// reading never creates a store; without one the command goes on with none.
-	reading access = iota
+	reading access = 0
 	// writing creates the store when there is none.
-	writing
+	writing access = 1
 	// trying runs the code of writing and undoes what it wrote.
-	trying
+	trying access = 2
+	// existing, beside one of these, is reading where nothing has run yet: no store is made only to find nothing in it.
+	existing access = 4
 )
 
 // accessFor is writing, or trying with --dry-run.
@@ -40,21 +42,16 @@ func accessFor(dryRun bool) access {
 	return writing
 }
 
-// accessTo is accessFor a command that changes what there is: where nothing has run yet, no store is made
-// only to find nothing in it.
-func accessTo(c *config.Config, dryRun bool) access {
-	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); errors.Is(err, fs.ErrNotExist) && !c.Store.Shared() {
-		return reading
-	}
-	return accessFor(dryRun)
-}
-
 // openStore opens a fleet's store. When it is only read and there is none, both
 // results are nil.
 func (a *app) openStore(ctx context.Context, c *config.Config, how access) (store.Store, error) {
 	if c.Store.Shared() {
-		return a.openShared(c, how)
+		return a.openShared(c, how&^existing)
 	}
+	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); how&existing != 0 && errors.Is(err, fs.ErrNotExist) {
+		how = reading
+	}
+	how &^= existing
 	if err := a.storeGone(c); err != nil && !a.removing {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
 	if errors.Is(unknown, fleet.ErrNotFound) {
 		unknown = a.withNearest(ctx, c, unknown, arg)
 	}
-	return a.withStoreOf(ctx, c, accessTo(c, dryRun), func(_ *config.Config, s store.Store) (err error) {
+	return a.withStoreOf(ctx, c, existing|accessFor(dryRun), func(_ *config.Config, s store.Store) (err error) {
 		found := false
 		if s != nil {
 			found, err = s.Retry(ctx, id)

@@ -64,7 +64,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	a.removing = true
 	r := &removal{setup: &setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
 	if o.purge {
-		if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error { return r.idle(ctx, e) }); err != nil {
+		if err := a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) error { return r.idle(ctx, e) }); err != nil {
 			return err
 		}
 		if err := notMovedAway(ctx, c); err != nil {
@@ -77,7 +77,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	if err := r.timers(ctx); err != nil {
 		return err
 	}
-	if err := a.withRecord(ctx, o.dryRun, func(e *engine.Engine) error { return r.waiting(ctx, e) }); err != nil {
+	if err := a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) error { return r.waiting(ctx, e) }); err != nil {
 		return err
 	}
 	if o.purge {
