@@ -90,9 +90,8 @@ const (
 	// MostDoublings bounds how often a rest, or a back-off, doubles: 2⁶ is 64 rounds,
 	// 32 hours of fires half an hour apart.
 	MostDoublings = 6
-	// VainToLoseLead is the number of sessions in a row that bring a begun task nothing: from then
-	// on it does not come first.
-	VainToLoseLead = 3
+	// SessionsToLead is the number of sessions that a begun task gets before others. Then it takes turns.
+	SessionsToLead = 3
 )
 
 // After is the memory once one more session at the task has ended, in the round now: how
@@ -266,7 +265,7 @@ func Recall(tasks []Task, memories []TaskMemory) {
 
 // Leads reports whether the task comes before those that nobody has begun.
 func (t *Task) Leads() bool {
-	return t.State == StateActive && (t.Memory == nil || t.Memory.Vain < VainToLoseLead)
+	return t.State == StateActive && (t.Memory == nil || t.Memory.Taken < SessionsToLead)
 }
 
 // LeftOpen reports whether sessions have worked on the task and left it open, and nobody

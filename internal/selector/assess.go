@@ -146,7 +146,7 @@ type backlog struct {
 
 func (b *backlog) add(t *fleet.Task, changed time.Time) {
 	if b.tasks++; b.next == nil {
-		b.next = &Next{t.ID, t.State, t.NextAction, fruitless(t)}
+		b.next = &Next{t.ID, t.State, t.NextAction, yields(t) && t.Memory.Vain >= fleet.SessionsToLead}
 	}
 	if changed.After(b.news) {
 		b.news = changed

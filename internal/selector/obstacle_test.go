@@ -130,10 +130,10 @@ func TestAhead(t *testing.T) {
 	}{
 		{9, "n", "it has a date, this one has none"},
 		{13, "undated", "sessions have worked on this one and left it open"},
-		{14, "l", "this one is active, and the last 3 sessions at it brought nothing"},
+		{14, "l", "this one is active, and has had 3 sessions"},
 		{13, "vain", "it is from 2026-06-22, this one from 2026-06-23"},
 		{15, "m", "run x changes y, which this one is to change, too"},
-		{14, "begun", "it is active, and the last 3 sessions at this one brought nothing"},
+		{14, "begun", "it is active, and this one has had 3 sessions"},
 	} {
 		list := q.Ahead(&q.Tasks[tt.task])
 		if !slices.Contains(list, Ahead{tt.ahead, tt.want}) {

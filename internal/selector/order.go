@@ -10,7 +10,8 @@ import (
 )
 
 // order is the one in which a session tries tasks: what was begun, what is pressing, what is in no
-// other work's way, what no session has worked on in vain, what the most other tasks wait for, what is old.
+// other work's way, what no session has worked on, what had its last session longest ago, what the most
+// other tasks wait for, what is old.
 type order struct {
 	Queue
 	waiters map[fleet.TaskID]waiters
@@ -33,6 +34,7 @@ const (
 	byPriority
 	byOverlap
 	byLeftOpen
+	byTurn
 	byWaiters
 	byAge
 	byID
@@ -54,6 +56,10 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 			return -1, byLeftOpen
 		}
 		return 1, byLeftOpen
+	} else if left && !a.Leads() {
+		if n := a.Memory.Since.Compare(b.Memory.Since); n != 0 {
+			return n, byTurn
+		}
 	}
 	if len(o.waiters) > 0 {
 		if more := cmp.Compare(o.waiters[b.ID].count, o.waiters[a.ID].count); more != 0 {
@@ -66,17 +72,17 @@ func (o order) compare(a, b *fleet.Task) (int, criterion) {
 	return cmp.Compare(a.ID, b.ID), byID
 }
 
-// placeOf is that of the task's state. A begun task that has brought nothing since takes its
-// turn with those to be begun.
+// placeOf is that of the task's state. A begun task that has had its sessions takes its turn with
+// those to be begun.
 func (o order) placeOf(t *fleet.Task) int {
-	if fruitless(t) {
+	if yields(t) {
 		return o.place[fleet.StateTodo]
 	}
 	return o.place[t.State]
 }
 
-// fruitless reports whether a task was begun, and leads no longer for what sessions brought it.
-func fruitless(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
+// yields reports whether a task was begun, and leads no longer.
+func yields(t *fleet.Task) bool { return t.State == fleet.StateActive && !t.Leads() }
 
 // overlaps is 1 for a task that is to change what other work changes.
 func (o order) overlaps(t *fleet.Task) int {
@@ -138,8 +144,8 @@ func (q Queue) Ahead(t *fleet.Task) (list []Ahead) {
 func (o order) because(by criterion, a, b *fleet.Task) string {
 	switch by {
 	case byState:
-		if fruitless(b) {
-			return fmt.Sprintf("it is %s, and the last %d sessions at this one brought nothing", a.State, b.Memory.Vain)
+		if yields(b) {
+			return fmt.Sprintf("it is %s, and this one has had %d sessions", a.State, b.Memory.Taken)
 		}
 		return fmt.Sprintf("it is %s, this one is %s", a.State, b.State)
 	case byPriority:
@@ -147,10 +153,12 @@ func (o order) because(by criterion, a, b *fleet.Task) string {
 	case byOverlap:
 		return o.Overlaps[b.ID].Why + ", which this one is to change, too"
 	case byLeftOpen:
-		if fruitless(b) {
-			return fmt.Sprintf("this one is active, and the last %d sessions at it brought nothing", b.Memory.Vain)
+		if yields(b) {
+			return fmt.Sprintf("this one is active, and has had %d sessions", b.Memory.Taken)
 		}
 		return "sessions have worked on this one and left it open"
+	case byTurn:
+		return "its last session is longer ago"
 	case byWaiters:
 		return fmt.Sprintf("more open tasks wait for it: %d, and %d for this one", o.waiters[a.ID].count, o.waiters[b.ID].count)
 	case byAge:

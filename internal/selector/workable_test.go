@@ -172,7 +172,7 @@ func TestWorkableOrder(t *testing.T) {
 	created := func(at time.Time) func(*fleet.Task) { return func(t *fleet.Task) { t.Created = at } }
 	priority := func(p fleet.Priority) func(*fleet.Task) { return func(t *fleet.Task) { t.Priority = p } }
 	want := []fleet.Task{
-		testTask("z-active", inState(fleet.StateActive), priority(fleet.PriorityLow), inVain(fleet.VainToLoseLead-1, 6)),
+		testTask("z-active", inState(fleet.StateActive), priority(fleet.PriorityLow), inVain(fleet.SessionsToLead-1, 6)),
 		testTask("y-urgent", priority(fleet.PriorityUrgent), created(recent)),
 		testTask("x-high", priority(fleet.PriorityHigh)),
 		testTask("w-old", created(old)),
@@ -180,7 +180,7 @@ func TestWorkableOrder(t *testing.T) {
 		testTask("t-undated"),
 		testTask("u-undated"),
 		testTask("a-left-open", created(old), leftOpen),
-		testTask("b-vain", inState(fleet.StateActive), inVain(fleet.VainToLoseLead, 6)),
+		testTask("b-vain", inState(fleet.StateActive), inVain(fleet.SessionsToLead, 6)),
 		testTask("s-low", priority(fleet.PriorityLow), created(old)),
 		testTask("a-backlog", inState(fleet.StateBacklog), priority(fleet.PriorityUrgent), created(old)),
 	}
@@ -193,6 +193,27 @@ func TestWorkableOrder(t *testing.T) {
 		got, _ = q.Workable()
 		must.Equal(t, "ready after the selector's", got, pointers(slices.Concat(want[first:first+1], want[:first], want[first+1:])))
 	})
+}
+
+// TestBegunTasksTakeTurns has five equal tasks, of which each session leaves its own active: no task gets what the
+// others wait for.
+func TestBegunTasksTakeTurns(t *testing.T) {
+	t.Parallel()
+	tasks := []fleet.Task{testTask("a", inState(fleet.StateActive)), testTask("b"), testTask("c"), testTask("d"), testTask("e")}
+	got := ""
+	for session := range 18 {
+		ready, _ := queue(tasks).Workable()
+		task := &tasks[slices.IndexFunc(tasks, func(t fleet.Task) bool { return t.ID == ready[0].ID })]
+		m := fleet.TaskMemory{}
+		if task.Memory != nil {
+			m = *task.Memory
+		}
+		m = m.After(fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Productive}, Left: fleet.TaskLeft{Worked: true}}, 1)
+		m.Run, m.Since = "0r1", noon().Add(time.Duration(session)*time.Hour)
+		task.Memory, task.State = &m, fleet.StateActive
+		got += string(task.ID)
+	}
+	must.Equal(t, "sessions", got, "aaabbbcccdddeeeabc")
 }
 
 // TestUnblockingComesAfterPriority has tasks of one state that others wait for: what is
