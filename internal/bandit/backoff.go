@@ -35,8 +35,8 @@ func (b *Backoff) Noop(now fleet.Round, at time.Time) {
 // Sleep backs off for twice as long as the last time: the first round in which the category
 // may start is 2, 4, … 64 later.
 func (b *Backoff) Sleep(now fleet.Round, at time.Time) {
-	b.Noops = min(b.Noops+1, fleet.MostDoublings)
-	b.AsleepUntil, b.AsleepSince = now+1<<b.Noops, at
+	b.Noops++
+	b.AsleepUntil, b.AsleepSince = now+1<<min(b.Noops, fleet.MostDoublings), at
 }
 
 // Asleep reports whether the category is out in a round. News is when its workable tasks

@@ -90,8 +90,8 @@ func (o taskListOptions) keeps(t fleet.Task) bool {
 		return false
 	}
 	switch {
-	case o.state == string(fleet.StateWaiting): // for whatever, and whoever says so
-		return t.State == fleet.StateWaiting || t.WaitingFor != "" && !t.State.Settled()
+	case o.state == string(fleet.StateWaiting):
+		return t.WaitsForPerson()
 	case o.state != "":
 		return string(t.State) == o.state
 	}

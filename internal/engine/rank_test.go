@@ -112,7 +112,7 @@ func TestBackoffDoubles(t *testing.T) {
 		t.Errorf("left out because %q", got)
 	}
 	tasks.seen = "changed"
-	if got := b.reason("code"); !strings.HasPrefix(got, "backs off for 63 more fires of its pool, ") || !strings.HasSuffix(got, ": its sessions brought nothing, 6 times") {
+	if got := b.reason("code"); !strings.HasPrefix(got, "backs off for 63 more fires of its pool, ") || !strings.HasSuffix(got, ": its sessions brought nothing, 8 times") {
 		t.Errorf("left out because %q", got)
 	}
 	tasks.at = b.clock().Add(time.Millisecond)

@@ -58,6 +58,11 @@ func (s TaskState) Workable() bool {
 	return s == StateActive || s == StateTodo || s == StateBacklog
 }
 
+// WaitsForPerson reports whether nobody but a person brings the task on, for whatever reason, and whoever says so.
+func (t Task) WaitsForPerson() bool {
+	return t.State == StateWaiting || t.WaitingFor != "" && !t.State.Settled()
+}
+
 // Settled reports whether the state satisfies tasks that require this one.
 func (s TaskState) Settled() bool {
 	return s == StateDone || s == StateCancelled

@@ -33,6 +33,9 @@ const (
 // Alerts are what is out of order, what matters most first.
 func (s Status) Alerts() (list []Alert) {
 	add := func(kind AlertKind, command, text, reason string) {
+		if text == "" {
+			return
+		}
 		if reason != "" {
 			text += ": " + reason
 		}
@@ -52,6 +55,10 @@ func (s Status) Alerts() (list []Alert) {
 	}
 	for _, f := range s.Day.Fruitless {
 		add(AlertBroken, why(string(f.Category)), f.Why(), "")
+	}
+	for _, c := range s.Day.Categories {
+		_, text := c.Trouble()
+		add(AlertBroken, why(string(c.Category)), text, "")
 	}
 	for _, r := range s.Open {
 		switch r.State {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strconv"
 
 	"stint/internal/fleet"
 )
@@ -33,7 +34,8 @@ func Respawn(c Chain) (follows bool, reason string) {
 	case c.Outcome != fleet.Productive || c.Grade == nil:
 		return false, "it brought no grade"
 	case *c.Grade < c.From:
-		return false, fmt.Sprintf("its grade %.2f is below %.2f", *c.Grade, c.From)
+		grade, from := apart(*c.Grade, c.From)
+		return false, fmt.Sprintf("its grade %s is below %s", grade, from)
 	case c.Depth >= c.Most:
 		return false, ChainEnds(c.Most)
 	case c.Surplus > mostSurplus:
@@ -44,4 +46,12 @@ func Respawn(c Chain) (follows bool, reason string) {
 		return false, c.Out
 	}
 	return true, fmt.Sprintf("its grade %.2f is at least %.2f", *c.Grade, c.From)
+}
+
+// apart writes two grades that differ with two decimals, or with as many as tell them apart.
+func apart(a, b float64) (first, second string) {
+	for decimals := 2; first == second && decimals <= 20; decimals++ {
+		first, second = strconv.FormatFloat(a, 'f', decimals, 64), strconv.FormatFloat(b, 'f', decimals, 64)
+	}
+	return first, second
 }

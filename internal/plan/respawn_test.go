@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"stint/internal/bandit"
@@ -28,6 +29,8 @@ func TestRespawn(t *testing.T) {
 		{"failed", func(c *plan.Chain) { c.Outcome = fleet.Failed }, false, "it brought no grade"},
 		{"end of the chain", func(c *plan.Chain) { c.Depth, c.Most = 3, 3 }, false, "a chain ends after 3 more"},
 		{"deeper than it may be by now", func(c *plan.Chain) { c.Depth, c.Most = 3, 1 }, false, "a chain ends after 1 more"},
+		{"nearly good enough", func(c *plan.Chain) { *c.Grade = 0.6496 }, false, "its grade 0.6496 is below 0.6500"},
+		{"by a hair", func(c *plan.Chain) { *c.Grade = math.Nextafter(0.65, 0) }, false, "its grade 0.6499999999999999 is below 0.6500000000000000"},
 		{"over its cap", func(c *plan.Chain) { c.Surplus = 1.5 }, false, "the category is 1.5 sessions over its cap"},
 		{"out", func(c *plan.Chain) { c.Out = "no workable task" }, false, "no workable task"},
 		{"by hand", func(c *plan.Chain) { c.Later = false }, false, "it ran without a service manager, which would start the next"},

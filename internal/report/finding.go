@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
@@ -21,11 +23,12 @@ type FindingKind string
 const (
 	FoundViolation     FindingKind = "violation"      // a lane was held twice
 	FoundFruitless     FindingKind = "fruitless"      // chosen, and never at work
-	FoundFailing       FindingKind = "failing"        // most sessions at a task fail
+	FoundFailing       FindingKind = "failing"        // most sessions at a task, or of a category, fail
 	FoundAgent         FindingKind = "agent"          // most sessions of an agent fail
+	FoundStuck         FindingKind = "stuck"          // all tasks of a category wait for a person
 	FoundNeglected     FindingKind = "neglected"      // far less than what it was entitled to
 	FoundOverAllocated FindingKind = "over-allocated" // far more
-	FoundNoops         FindingKind = "noop"           // too many runs did nothing
+	FoundNoops         FindingKind = "noop"           // too many runs did nothing, or most sessions of a category
 	FoundChange        FindingKind = "grades-changed" // grades changed, and what was learnt before is forgotten
 	FoundEndless       FindingKind = "endless"        // a task took many sessions and is still open
 	FoundFallback      FindingKind = "fallback"       // the external selector failed
@@ -67,8 +70,18 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 			add(FoundAgent, "", "most sessions of agent %s failed: %d of %d (stint doctor)", a.Agent, failed, ended)
 		}
 	}
+	named := false // who brings nothing
+	for _, c := range p.Categories {
+		if kind, text := c.Trouble(); kind != "" {
+			add(kind, c.Category, "%s (stint why %s)", text, c.Category)
+			named = named || kind == FoundNoops
+		}
+	}
+	for _, s := range StuckCategories(p.Tasks) {
+		add(FoundStuck, s.Category, "%s (stint task list --state waiting)", s.Why())
+	}
 	p.judged(add)
-	if rate := p.All.NoopRate(); rate > mostNoops && p.All.Ended >= leastRuns {
+	if rate := p.All.NoopRate(); !named && rate > mostNoops && p.All.Ended >= leastRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
 	}
 	for i, r := range changes {
@@ -98,6 +111,54 @@ func (u Use) failed() (failed, ended int) {
 		failed += u.Outcomes[o]
 	}
 	return failed, failed + u.Outcomes[fleet.Productive] + u.Outcomes[fleet.Noop] + u.Outcomes[fleet.Nothing]
+}
+
+// Trouble says how most of the category's sessions ended for which an agent worked, if they failed or brought nothing. What
+// its agents' services did not do is not its own.
+func (c CategoryUse) Trouble() (kind FindingKind, text string) {
+	failed := c.Outcomes[fleet.Failed] + c.Outcomes[fleet.Timeout] + c.Outcomes[fleet.Abandoned]
+	ended := failed + c.Productive() + c.Outcomes[fleet.Noop] + c.Outcomes[fleet.Nothing]
+	switch {
+	case ended < leastRuns:
+		return "", ""
+	case 2*failed > ended:
+		return FoundFailing, fmt.Sprintf("most sessions of %s failed: %d of %d", c.Category, failed, ended)
+	case 2*c.Empty > ended:
+		return FoundNoops, fmt.Sprintf("most sessions of %s brought nothing: %d of %d", c.Category, c.Empty, ended)
+	}
+	return "", ""
+}
+
+// Stuck is a category whose open tasks all wait for a person.
+type Stuck struct {
+	Category fleet.Category
+	Tasks    int
+}
+
+// Why says so.
+func (s Stuck) Why() string {
+	if s.Tasks == 1 {
+		return fmt.Sprintf("the only open task of %s waits for a person", s.Category)
+	}
+	return fmt.Sprintf("all %d open tasks of %s wait for a person", s.Tasks, s.Category)
+}
+
+// StuckCategories are those of some tasks, by name. Work in review is no open task.
+func StuckCategories(tasks []fleet.Task) (list []Stuck) {
+	waiting, moving := map[fleet.Category]int{}, map[fleet.Category]bool{}
+	for _, t := range tasks {
+		if t.WaitsForPerson() {
+			waiting[t.Category]++
+		} else if t.State.Workable() {
+			moving[t.Category] = true
+		}
+	}
+	for _, c := range slices.Sorted(maps.Keys(waiting)) {
+		if !moving[c] {
+			list = append(list, Stuck{c, waiting[c]})
+		}
+	}
+	return list
 }
 
 // judged are the findings about shares.

@@ -76,7 +76,8 @@ func TestFindingsAreTrue(t *testing.T) {
 		FoundAgent:         regexp.MustCompile(`^most sessions of agent (\S+) failed: (\d+) of (\d+) \(stint doctor\)$`),
 		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); seen in (\d+) of (\d+) spawned workers$`),
 		FoundOverAllocated: regexp.MustCompile(`^(\S+) is over-allocated: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+)$`),
-		FoundNoops:         regexp.MustCompile(`^(.+ %) of the runs did nothing: (\d+) of (\d+)$`),
+		FoundNoops:         regexp.MustCompile(`^(?:(.+ %) of the runs did nothing: (\d+) of (\d+)|most sessions of (\S+) brought nothing: (\d+) of (\d+) \(stint why \S\))$`),
+		FoundFailing:       regexp.MustCompile(`^most sessions of (\S+) failed: (\d+) of (\d+) \(stint why \S\)$`),
 		FoundChange: regexp.MustCompile(`^the grades of (?:(\S+) changed: its mean was believed to be (\S+) and has been believed to be (\S+) since run (\S+), (?:of fire )?(.+); what was learnt before is forgotten|` +
 			`categories changed (\d+) more times \(stint why CATEGORY\))$`),
 		FoundFallback:  regexp.MustCompile(`^the external selector failed in (\d+) fires?: stint's own ranking was followed$`),
@@ -115,6 +116,15 @@ func TestFindingsAreTrue(t *testing.T) {
 			if vain >= 5 && vain == of(func(fleet.Tally) bool { return true }) {
 				say(FoundFruitless, fmt.Sprintf("%s | %d", c, vain))
 			}
+			ends := func(outcomes ...fleet.Outcome) int {
+				return of(func(n fleet.Tally) bool { return slices.Contains(outcomes, n.Outcome) })
+			}
+			failed, worked := ends(fleet.Failed, fleet.Timeout, fleet.Abandoned), ends(fleet.Productive, fleet.Noop, fleet.Nothing)
+			if noops := ends(fleet.Noop); failed+worked >= 5 && failed > worked {
+				say(FoundFailing, fmt.Sprintf("%s | %d | %d", c, failed, failed+worked))
+			} else if failed+worked >= 5 && noops > failed+worked-noops {
+				say(FoundNoops, fmt.Sprintf(" |  |  | %s | %d | %d", c, noops, failed+worked))
+			}
 			n := of(func(n fleet.Tally) bool { return n.Claimed })
 			part := 0.0
 			if all > 0 {
@@ -139,8 +149,8 @@ func TestFindingsAreTrue(t *testing.T) {
 				say(FoundAgent, fmt.Sprintf("%s | %d | %d", agent, bad, n))
 			}
 		}
-		if ended >= 5 && float64(empty) > 0.2*float64(ended) {
-			say(FoundNoops, fmt.Sprintf("%s | %d | %d", Percent(float64(empty)/float64(ended)), empty, ended))
+		if len(want[FoundNoops]) == 0 && ended >= 5 && float64(empty) > 0.2*float64(ended) {
+			say(FoundNoops, fmt.Sprintf("%s | %d | %d |  |  | ", Percent(float64(empty)/float64(ended)), empty, ended))
 		}
 		for i, x := range r.GradeChanges {
 			if by := fmt.Sprint(x.Fire); i < 5 {
@@ -163,4 +173,26 @@ func TestFindingsAreTrue(t *testing.T) {
 			t.Fatalf("said (-said +true):\n%s", diff)
 		}
 	})
+}
+
+// TestStuckCategories has tasks that a person holds, by the word of whoever, beside others.
+func TestStuckCategories(t *testing.T) {
+	t.Parallel()
+	task := func(c fleet.Category, s fleet.TaskState, waits string) fleet.Task {
+		return fleet.Task{Category: c, State: s, WaitingFor: waits}
+	}
+	got := StuckCategories([]fleet.Task{
+		task("one", fleet.StateWaiting, ""), task("one", fleet.StateDone, ""),
+		task("two", fleet.StateTodo, "the vendor"), task("two", fleet.StateActive, "a person: why"), task("two", fleet.StateReview, ""),
+		task("moves", fleet.StateWaiting, ""), task("moves", fleet.StateTodo, ""),
+		task("done", fleet.StateDone, "the vendor"), task("review", fleet.StateReview, ""),
+	})
+	var said []string
+	for _, s := range got {
+		said = append(said, s.Why())
+	}
+	want := []string{"the only open task of one waits for a person", "all 2 open tasks of two wait for a person"}
+	if !slices.Equal(said, want) {
+		t.Errorf("got %q, want %q", said, want)
+	}
 }

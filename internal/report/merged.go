@@ -16,8 +16,9 @@ type MergedWork struct {
 	Agent    string
 	Sessions int
 	USD      float64
-	Merged   int // sessions whose work is in the target, with changes or without
-	Refused  int // that was rejected or reverted
+	Guessed  float64 // of USD: computed from prices, or assumed
+	Merged   int     // sessions whose work is in the target, with changes or without
+	Refused  int     // that was rejected or reverted
 	Week     Standing
 	Month    Standing
 }
@@ -62,6 +63,9 @@ func mergedWork(runs []fleet.Run, from, now time.Time) (list []MergedWork) {
 		h.Sessions++
 		if r.Usage.USD != nil {
 			h.USD += *r.Usage.USD
+			if r.Usage.Cost.Estimated() {
+				h.Guessed += *r.Usage.USD
+			}
 		}
 		h.addFates(r.Fates, now)
 	}

@@ -25,15 +25,18 @@ func TestMergedWork(t *testing.T) {
 		{fate(3, fleet.FateMerged)},
 		{fate(9, fleet.FateRejected)},
 	} {
-		usd := 1.5
+		usd, cost := 1.5, fleet.CostReported
+		if fates == nil {
+			cost = fleet.CostAssumed
+		}
 		runs = append(runs, fleet.Run{
-			Category: "code", Agent: "claude", Epoch: 1, CreatedAt: ago(50), EndedAt: ago(45), Usage: fleet.Usage{USD: &usd}, Fates: fates,
+			Category: "code", Agent: "claude", Epoch: 1, CreatedAt: ago(50), EndedAt: ago(45), Usage: fleet.Usage{USD: &usd, Cost: cost}, Fates: fates,
 		})
 	}
 	runs = append(runs, fleet.Run{Category: "code", Epoch: 1, CreatedAt: ago(99), EndedAt: ago(98)}, fleet.Run{Category: "code", CreatedAt: ago(1), EndedAt: ago(1)})
 	got := report.New(report.Record{}, report.Options{Runs: runs, From: ago(60), To: now, Step: day}).Merged
 	want := []report.MergedWork{{
-		Category: "code", Agent: "claude", Sessions: 6, USD: 9, Merged: 3, Refused: 2,
+		Category: "code", Agent: "claude", Sessions: 6, USD: 9, Guessed: 1.5, Merged: 3, Refused: 2,
 		Week: report.Standing{Due: 3, Stood: 2}, Month: report.Standing{Due: 2, Stood: 1},
 	}}
 	must.Equal(t, "merged work", got, want)

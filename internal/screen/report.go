@@ -78,7 +78,7 @@ func figureLines(s Style, r report.Report) []string {
 func costText(u report.Use) string {
 	each := ""
 	if u.Productive() > 0 {
-		each = fmt.Sprintf(", %s for each productive run", Money{USD: u.USDPerProductive()})
+		each = fmt.Sprintf(", %s for each productive run", Money{u.USDPerProductive(), u.Guessed})
 	}
 	return fmt.Sprintf("%s%s%s; %s tokens; %.1f hours", Money{u.USD, u.Guessed}, guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
 }

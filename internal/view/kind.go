@@ -193,7 +193,12 @@ func one(x float64) string { return fmt.Sprintf("%.1f", x) }
 
 func two(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-func dollars(x float64) string { return Money{USD: x}.String() }
+// Price is an amount of money that a thing may not have.
+func Price[T any](key, name, doc string, of func(T) *Money) Field[T] {
+	k := number("number", func(v any) string { return v.(*Money).String() })
+	k.data = func(v any) any { return v.(*Money).USD }
+	return field(k, key, name, doc, of).OrNull()
+}
 
 // Level is a part of 1, what it should be, the largest of a list, and whether something is wrong with it.
 type Level struct {

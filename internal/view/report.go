@@ -176,9 +176,9 @@ func Report(name fleet.Name) View[report.Report] {
 // MergedWork is what sessions cost for each change that is in the target.
 func MergedWork() View[report.MergedWork] {
 	type work = report.MergedWork
-	per := func(w work) (usd, sessions *float64) {
+	per := func(w work) (usd *Money, sessions *float64) {
 		cost, each := w.PerMerged()
-		return some(w.Merged > 0, cost), some(w.Merged > 0, each)
+		return some(w.Merged > 0, Money{cost, w.Guessed}), some(w.Merged > 0, each)
 	}
 	stood := func(s report.Standing) *float64 { return some(s.Due > 0, float64(s.Stood)/float64(s.Due)) }
 	return View[work]{
@@ -189,7 +189,7 @@ func MergedWork() View[report.MergedWork] {
 		Int("merged", "Merged", "whose work is in the target, with changes or without", func(w work) int { return w.Merged }),
 		Int("refused", "Refused", "whose work was rejected or reverted", func(w work) int { return w.Refused }),
 		Figure("sessions_per_merged", "Sessions each", "", one, func(w work) *float64 { _, n := per(w); return n }),
-		Figure("usd_per_merged", "Cost each", "", dollars, func(w work) *float64 { usd, _ := per(w); return usd }),
+		Price("usd_per_merged", "Cost each", "", func(w work) *Money { usd, _ := per(w); return usd }),
 		Figure("stood_7d", "Stood 7d", "share of the work merged a week ago that stood so long; null: there is none", report.Percent,
 			func(w work) *float64 { return stood(w.Week) }),
 		Figure("stood_30d", "30d", "the same of 30 days", report.Percent, func(w work) *float64 { return stood(w.Month) }),

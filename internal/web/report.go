@@ -48,7 +48,7 @@ func (b reportBody) facts() h.HTML {
 		fact("Did nothing", report.Percent(all.NoopRate())),
 		fact("Tokens", plain.Count(all.Tokens)),
 		fact("Cost", view.Money{USD: all.USD, Guessed: all.Guessed},
-			h.If(all.Productive() > 0, fmt.Sprintf(", %s a productive run", view.Money{USD: all.USDPerProductive()}))),
+			h.If(all.Productive() > 0, fmt.Sprintf(", %s a productive run", view.Money{USD: all.USDPerProductive(), Guessed: all.Guessed}))),
 		fact("Denials, pivots", fmt.Sprintf("%d, %d", b.Audit.Denials, b.Audit.Pivots)),
 		fact("Lanes held twice", bad("span", len(b.Audit.Violations))),
 		fact("Of neglected categories", fmt.Sprintf("%d of %d started by fires", b.NeglectedSpawned(), all.Spawned)))

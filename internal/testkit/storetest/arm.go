@@ -252,7 +252,7 @@ func (contract) Backoff(t *testing.T, b bundle) {
 		{"0r4", idle, bandit.Backoff{Noops: 4, NoopsEver: 2, AsleepUntil: 16 + 4}},
 		{"0r5", idle, bandit.Backoff{Noops: 5, NoopsEver: 2, AsleepUntil: 32 + 5}},
 		{"0r6", noop, bandit.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
-		{"0r7", noop, bandit.Backoff{Noops: 6, NoopsEver: 4, AsleepUntil: 64 + 7}},
+		{"0r7", noop, bandit.Backoff{Noops: 7, NoopsEver: 4, AsleepUntil: 64 + 7}},
 	}
 	last := fleet.TaskID("")
 	for _, step := range steps {
