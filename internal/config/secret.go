@@ -8,11 +8,21 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"stint/internal/plain"
 )
 
 // leastSecret is the length from which a value is looked for in shown text: shorter ones occur in
-// ordinary words.
+// ordinary words. These are looked for behind their name, as NAME=VALUE or in the quotes of a configuration.
 const leastSecret = 8
+
+// named is a value to look for, with its name in front if it is short.
+func named(name, value string) string {
+	if len(value) < leastSecret && value != "" {
+		return name + "=" + value
+	}
+	return value
+}
 
 // SecretName reports whether a variable looks, by its name, like one that holds a secret,
 // such as API_KEY. One that says where a secret is, or how much of something there is, does
@@ -36,10 +46,10 @@ func SecretName(name string) bool {
 // by its name, what follows NAME= in it, and the login in an address.
 func secretsIn(name, text string) (list []string) {
 	if SecretName(name) {
-		list = append(list, text)
+		list = append(list, named(name, text))
 	}
 	if name, value, is := strings.Cut(text, "="); is && !strings.ContainsAny(name, " \t\n") && SecretName(name) {
-		list = append(list, value)
+		list = append(list, named(name, value))
 	}
 	if u, err := url.Parse(text); err == nil && u.User != nil {
 		if password, has := u.User.Password(); has {
@@ -57,8 +67,8 @@ func secretsIn(name, text string) (list []string) {
 func (c *Config) Secrets(getenv func(string) string) (list []string) {
 	for _, a := range c.Agents {
 		for _, entry := range a.secrets {
-			_, value, _ := strings.Cut(entry, "=")
-			list = append(list, value)
+			name, value, _ := strings.Cut(entry, "=")
+			list = append(list, named(name, value))
 		}
 	}
 	eachText(reflect.ValueOf(*c), "", func(name, text string) {
@@ -81,8 +91,15 @@ func eachText(v reflect.Value, name string, do func(name, text string)) {
 			eachText(v.Elem(), "", do)
 		}
 	case reflect.Slice:
+		flag := "" // in front of the item
 		for _, item := range v.Seq2() {
-			eachText(item, "", do)
+			if word := item.String(); strings.HasPrefix(word, "-") {
+				eachText(item, "", do)
+				flag = word
+				continue
+			}
+			eachText(item, flag, do)
+			flag = ""
 		}
 	case reflect.Map:
 		for key, value := range v.Seq2() {
@@ -104,10 +121,20 @@ func eachText(v reflect.Value, name string, do func(name, text string)) {
 // stays true. Quoted or escaped they are replaced, too.
 func Masker(secrets []string) *strings.Replacer {
 	var pairs []string
+	escapes := []func(string) string{
+		strings.Clone, html.EscapeString,
+		func(s string) string { quoted, _ := json.Marshal(s); return string(quoted[1 : len(quoted)-1]) }, // no string fails
+	}
 	for _, secret := range secrets {
-		quoted, _ := json.Marshal(secret) // no string fails
-		for _, form := range []string{secret, strings.Trim(string(quoted), `"`), html.EscapeString(secret)} {
-			pairs = append(pairs, form, strings.Repeat("*", len(form)))
+		befores := []string{""}
+		if name, value, is := strings.Cut(secret, "="); is && len(value) < leastSecret && SecretName(name) {
+			befores = plain.Each(strings.Split(`=| = |="| = "|='| = '|: |": "| |", "|" "`, "|"), func(s string) string { return name + s })
+			secret = value
+		}
+		for _, before := range befores {
+			for _, escape := range escapes {
+				pairs = append(pairs, escape(before+secret), escape(before)+strings.Repeat("*", len(escape(secret))))
+			}
 		}
 	}
 	return strings.NewReplacer(pairs...)

@@ -39,7 +39,7 @@ func TestSecrets(t *testing.T) {
 		Agents: map[string]config.Agent{
 			"a": {Environment: map[string]string{"API_KEY": "sk-0123456789", "MODEL": "a-long-name", "PIN_KEY": "1234"}},
 			"b": {
-				Command:         []string{"env", "API_KEY=sk-command", "agent", "--token=tk-command", "--depth=0123456789", "postgres://somebody@host/it"},
+				Command:         []string{"env", "API_KEY=sk-command", "agent", "--token=tk-command", "--password", "hunter2", "--key", "--depth=0123456789", "postgres://somebody@host/it"},
 				Environment:     map[string]string{"API_KEY": "sk-0123456789"},
 				PassEnvironment: []string{"UNSET_TOKEN", "HTTPS_PROXY"},
 			},
@@ -50,9 +50,33 @@ func TestSecrets(t *testing.T) {
 	}
 	got := c.Secrets(environment("GH_TOKEN", "ghp_0123456789abc", "HOME", "/home/somebody", "HTTPS_PROXY", "http://me:proxy-pass@proxy:1"))
 	if want := []string{
-		"ghp_0123456789abc", "me:proxy-pass", "sk-0123456789", "somebody:pass", "proxy-pass", "sk-command", "tk-command", "ghp_check",
+		"--password=hunter2", "ghp_0123456789abc", "me:proxy-pass", "sk-0123456789", "somebody:pass", "PIN_KEY=1234", "proxy-pass", "sk-command", "tk-command", "ghp_check",
 	}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestMaskerOfShortSecrets masks a short value behind its name, as each face writes that, and nowhere else.
+func TestMaskerOfShortSecrets(t *testing.T) {
+	t.Parallel()
+	m := config.Masker((&config.Config{Agents: map[string]config.Agent{"a": {
+		Environment: map[string]string{"PASSWORD": "pass"}, Command: []string{"env", "API_KEY=a&b", "agent", "--token", "tok"},
+	}}}).Secrets(environment()))
+	for text, want := range map[string]string{
+		"the pass word a&b tok":                     "the pass word a&b tok",
+		`- environment = { PASSWORD = "pass" }`:     `- environment = { PASSWORD = "****" }`,
+		`+ environment = { PASSWORD="pass" }`:       `+ environment = { PASSWORD="****" }`,
+		`{"diff":"PASSWORD = \"pass\"","a":"pass"}`: `{"diff":"PASSWORD = \"****\"","a":"pass"}`,
+		`<td>PASSWORD = &#39;pass&#39;</td>`:        `<td>PASSWORD = &#39;****&#39;</td>`,
+		"API_KEY=a&b PASSWORD=pass":                 "API_KEY=*** PASSWORD=****",
+		"API_KEY=a&amp;b":                           "API_KEY=*******",
+		`["agent", "--token", "tok"]`:               `["agent", "--token", "***"]`,
+		`argv: ["agent" "--token" "tok"]`:           `argv: ["agent" "--token" "***"]`,
+		"agent --token tok":                         "agent --token ***",
+	} {
+		if got := m.Replace(text); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 
