@@ -29,8 +29,8 @@ type LessonFolder struct {
 
 // List reads every lesson in force, sorted by id, and says what is wrong with the
 // folder, in the order in which it is read: by name, and each sub-folder at its own.
-// A file that has a problem is left out, except for one that names a category there is
-// not: the lesson is good for the others it names. The first of two files with one id is the
+// A file that has a problem is left out, except for one that likely misspells a category:
+// the lesson is good for the others it names. The first of two files with one id is the
 // lesson. The only error is that of ctx.
 //
 // A link to a file is read as the file. A link to a folder is a problem: following

@@ -1,7 +1,6 @@
 package task
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -78,20 +77,15 @@ func parseCategories(f fields, elements []element) []fleet.Category {
 	return categories
 }
 
-// unknownCategories has a problem for each category that is not known, for a slip of
-// the pen there would keep the lesson from its sessions unnoticed.
-func unknownCategories(d *document, elements []element, known []fleet.Category) []error {
+// unknownCategories has a problem for each category that is likely a slip of the pen for one that the lesson does not name: it would
+// keep the lesson from its sessions unnoticed. Other unknown ones are of other fleets that the lesson is shared with.
+func unknownCategories(d *document, elements []element, known []fleet.Category) (unknown []error) {
+	given := plain.Each(elements, func(e element) string { return e.text })
 	names := plain.Each(known, func(c fleet.Category) string { return string(c) })
-	var unknown []error
 	for _, e := range elements {
-		if slices.Contains(names, e.text) {
-			continue
+		if near := fleet.Nearest(e.text, names); near != "" && !slices.Contains(given, near) {
+			unknown = append(unknown, d.newError(e.at, "there is no category %q: did you mean %s?", e.text, near))
 		}
-		advice := "remove it, or add it to stint.toml"
-		if near := fleet.Nearest(e.text, names); near != "" {
-			advice = fmt.Sprintf("did you mean %s?", near)
-		}
-		unknown = append(unknown, d.newError(e.at, "there is no category %q: %s", e.text, advice))
 	}
 	return unknown
 }
