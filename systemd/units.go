@@ -123,7 +123,7 @@ func (o Options) templates() []string {
 }
 
 func checkPath(what, path string) error {
-	hint := "install the binary, and keep the configuration, at a path of letters, digits and _ . / = : - only"
+	hint := "install the binary, and keep the configuration, at a path of these only"
 	if !filepath.IsAbs(path) {
 		return fleet.WithHint(fmt.Errorf("%w: %s %q: want an absolute path", fleet.ErrUsage, what, path), hint)
 	}

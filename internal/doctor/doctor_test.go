@@ -155,7 +155,7 @@ func TestExamine(t *testing.T) {
 			"config warning: a | stint config trust", "config warning: b | stint config check",
 		}},
 		{"no plain path", append(judgeConfig("/sp ace/stint.toml", nil, "", nil), timer{unit: "stint@bob.timer", Installed: systemd.Installed{Load: "not-found"}}.judge("/sp ace/stint.toml")), []string{
-			`config warning: "/sp ace/stint.toml" cannot be handed to systemd: only letters, digits and _ . / = : - are safe there | ` + plainPath,
+			`config warning: "/sp ace/stint.toml" cannot be handed to systemd: only letters, digits and _ . / = : @ + - are safe there | ` + plainPath,
 			"timer warning: stint@bob.timer is not installed | " + plainPath,
 		}},
 		{"no box", boxed(fleet.BoxOpen, full, nil), []string{

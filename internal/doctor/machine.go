@@ -16,7 +16,7 @@ import (
 )
 
 // plainPath is what a person does about a configuration whose path no unit can name.
-const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : - only"
+const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : @ + - only"
 
 func (d *Doctor) examineConfig() []Finding {
 	if d.Config == nil {

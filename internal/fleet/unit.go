@@ -49,13 +49,13 @@ func SliceName(n Name) string { return fmt.Sprintf("stint-%s.slice", n) }
 // CheckUnitWord refuses what systemd would expand or split ("$", "%", quotes,
 // white space) in a unit's arguments and environment. There is no portable way to
 // switch expansion off: the flag that does so does not survive a daemon-reload
-// on systemd 252.
+// on systemd 252. In front, "@" and "+" would say how a program is started.
 func CheckUnitWord(s string) error {
 	unsafe := func(r rune) bool {
-		return !isLower(r) && (r < 'A' || r > 'Z') && !isDigit(r) && !strings.ContainsRune("_./=:-", r)
+		return !isLower(r) && (r < 'A' || r > 'Z') && !isDigit(r) && !strings.ContainsRune("_./=:@+-", r)
 	}
-	if s == "" || strings.ContainsFunc(s, unsafe) {
-		return fmt.Errorf("%q cannot be handed to systemd: only letters, digits and _ . / = : - are safe there", s)
+	if s == "" || strings.ContainsRune("@+", rune(s[0])) || strings.ContainsFunc(s, unsafe) {
+		return fmt.Errorf("%q cannot be handed to systemd: only letters, digits and _ . / = : @ + - are safe there", s)
 	}
 	return nil
 }

@@ -60,6 +60,8 @@ func TestCheckUnitWord(t *testing.T) {
 		"a\n":             false,
 		"é":               false,
 		"@/usr/bin/stint": false,
+		"+/usr/bin/stint": false,
+		"/home/c++/x@y":   true,
 	} {
 		if err := CheckUnitWord(word); (err == nil) != want {
 			t.Errorf("%q: got %v, want taken: %v", word, err, want)

@@ -24,7 +24,7 @@ const (
 	// The only result of a job that means the unit runs.
 	jobDone = "done"
 
-	hintUnitWord = "install the binary, and keep the configuration, at a path of letters, digits and _ . / = : - only"
+	hintUnitWord = "install the binary, and keep the configuration, at a path of these only"
 )
 
 var errBusLost = errors.New("the connection to the bus was lost")
