@@ -58,7 +58,7 @@ func (g git) earlier(ctx context.Context, shown string, made map[string]net, lis
 		return e, nil
 	}
 	args := slices.Concat([]string{
-		"-c", "core.quotePath=false", "-c", "log.showRoot=true", "-c", "log.follow=false", "--literal-pathspecs", "log", "--stdin",
+		"-c", "core.quotePath=false", "--literal-pathspecs", "log", "--stdin",
 		"--ignore-missing", "--format=%H", "--no-merges", "--full-history", "--full-diff", "--max-count=" + strconv.Itoa(maxEarlier),
 	}, patchOptions(), list)
 	g.env = append(slices.Clone(g.env), "GIT_NO_LAZY_FETCH=1")

@@ -437,7 +437,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	// ignores.
 	t.options = append(slices.Clone(t.options), "-c", "branch."+s.Target+".mergeOptions=")
 	if failed == nil {
-		_, failed = t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", s.Commit)
+		_, failed = t.run(ctx, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", s.Commit)
 	}
 	ctx, cancel := tidying(ctx)
 	defer cancel()

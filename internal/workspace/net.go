@@ -120,7 +120,7 @@ const mostPatch = 4 << 20
 // patchOptions have git show changes in the same way in each command, whatever the configuration says, and run no program for it.
 func patchOptions() []string {
 	return []string{
-		"-r", "--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers", "--no-relative", "--ignore-submodules=dirty",
+		"-r", "--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers", "--ignore-submodules=dirty",
 		"--submodule=short", "--full-index", "--ignore-all-space", "--ignore-blank-lines", "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--src-prefix=a/", "--dst-prefix=b/",
 	}
@@ -238,7 +238,7 @@ func (c Clone) Diff(ctx context.Context, revisions []string, most int) (text str
 	}
 	args := []string{
 		"-c", "core.quotePath=false", "show", "--ignore-missing", "--no-color", "--no-notes", "--no-ext-diff", "--no-textconv",
-		"--submodule=short", "--format=medium", "--stat", "--patch",
+		"--submodule=short", "--ignore-submodules=dirty", "--format=medium", "--stat", "--patch",
 	}
 	g, _, err := c.git(ctx, string(c.Dir))
 	if err != nil {
@@ -254,7 +254,7 @@ func (c Clone) Since(ctx context.Context, target, tip string, most int) (text st
 		return "", false, err
 	}
 	return g.asItIs().head(ctx, most, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff", "--no-textconv",
-		"--submodule=short", "--end-of-options", target+"..."+tip, "--")
+		"--submodule=short", "--ignore-submodules=dirty", "--end-of-options", target+"..."+tip, "--")
 }
 
 // Pager is the pager of the operator's own configuration of git, or "". The repository's is not

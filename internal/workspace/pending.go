@@ -192,8 +192,8 @@ const maxHistory = 20_000
 // merge brings what others changed.
 func (p *pending) readHistory(ctx context.Context, oldest string) (files map[string]string, err error) {
 	args := []string{
-		"-c", "log.showRoot=true", "log", "-z", "--max-count=" + strconv.Itoa(maxHistory), "--topo-order", "--format=%x00%H %P%x00%B",
-		"--name-only", "--no-renames", "--no-relative", "--no-color", "--ignore-submodules=dirty", p.target,
+		"log", "-z", "--max-count=" + strconv.Itoa(maxHistory), "--topo-order", "--format=%x00%H %P%x00%B",
+		"--name-only", "--no-renames", "--no-color", "--ignore-submodules=dirty", p.target,
 	}
 	if oldest != "" {
 		args = append(args, "^"+oldest)

@@ -15,12 +15,15 @@ import (
 
 // pins are git's settings for every command. Nothing goes on behind our back: no upkeep and no
 // watcher that would outlive the command, no ref and no submodule that nobody named. No hook
-// runs, and no transport that is a command line: a session can write the one and name the other.
+// runs, and no transport that is a command line: a session can write the one and name the other. And nobody's taste changes
+// what stint reads: what git looks at, in which encoding it prints, and what it refuses or sets aside.
 func pins() []string {
 	return []string{
 		"-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "submodule.recurse=false",
 		"-c", "rebase.autoSquash=false", "-c", "rebase.updateRefs=false", "-c", "advice.detachedHead=false",
 		"-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
+		"-c", "status.showUntrackedFiles=normal", "-c", "log.showRoot=true", "-c", "log.follow=false", "-c", "i18n.logOutputEncoding=UTF-8",
+		"-c", "diff.relative=false", "-c", "diff.orderFile=/dev/null", "-c", "merge.verifySignatures=false", "-c", "merge.autoStash=false",
 		"-c", "log.showSignature=false", // which would run the program that the repository names for it
 	}
 }
@@ -39,8 +42,8 @@ func environment(base []string) []string {
 		name, _, _ := strings.Cut(e, "=")
 		return strings.HasPrefix(name, "GIT_") && !slices.Contains(operators, name)
 	})
-	return append(env, "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_PAGER=cat", "GIT_OPTIONAL_LOCKS=0", "GIT_FLUSH=0",
-		"LC_ALL=C")
+	return append(env, "GIT_TRACE2=0", "GIT_TRACE2_EVENT=0", "GIT_TRACE2_PERF=0", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true", "GIT_SEQUENCE_EDITOR=true", "GIT_PAGER=cat",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_FLUSH=0", "LC_ALL=C")
 }
 
 // setting is one of git's configuration, by its key as git lists it: section and name in lower
