@@ -38,7 +38,7 @@ func Account() View[inspect.Account] {
 			return Money{USD: a.USD, Guessed: a.Guessed}.String(), Money{USD: a.Most.USD}.String(), a.Most.USD > 0
 		}),
 		Tokens("", "Reserved", "", func(a account) int64 { return a.ReservedTokens }),
-		USD("", "Reserved cost", "", func(a account) Money { return Money{a.ReservedUSD, a.ReservedUSD} }),
+		USD("", "Reserved cost", "", func(a account) Money { return Money{USD: a.ReservedUSD, Guessed: a.ReservedUSD} }),
 		Int("most_runs", "", "0: no limit", func(a account) int { return a.Most.Runs }),
 		Int("most_tokens", "", "", func(a account) int64 { return a.Most.Tokens }),
 		Number("most_usd", "", func(a account) float64 { return a.Most.USD }))

@@ -178,7 +178,7 @@ func MergedWork() View[report.MergedWork] {
 	type work = report.MergedWork
 	per := func(w work) (usd *Money, sessions *float64) {
 		cost, each := w.PerMerged()
-		return some(w.Merged > 0, Money{cost, w.Guessed}), some(w.Merged > 0, each)
+		return some(w.Merged > 0, Money{USD: cost, Guessed: w.Guessed}), some(w.Merged > 0, each)
 	}
 	stood := func(s report.Standing) *float64 { return some(s.Due > 0, float64(s.Stood)/float64(s.Due)) }
 	return View[work]{
