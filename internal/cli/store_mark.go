@@ -42,12 +42,11 @@ func (a *app) noteStore(c *config.Config) error {
 // storeGone is an error if the fleet had a store in its folder, and has none there now.
 func (a *app) storeGone(c *config.Config) error {
 	path := filepath.Join(c.State, sqlite.File)
-	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(a.storeMark(c)); err == nil {
+			return fleet.WithHint(fmt.Errorf("the store of fleet %s is gone: there is no %s", c.Fleet, path),
+				"mount its disk, or put it back; to begin with an empty one: stint init --new-store")
+		}
 	}
-	if _, err := os.Lstat(a.storeMark(c)); err != nil {
-		return nil
-	}
-	return fleet.WithHint(fmt.Errorf("the store of fleet %s is gone: there is no %s", c.Fleet, path),
-		"mount its disk, or put it back; to begin with an empty one: stint init --new-store")
+	return nil
 }
