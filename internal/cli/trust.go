@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,6 +75,20 @@ func (a *app) refuseCopy(path string) error {
 	return nil
 }
 
+// refuseNested refuses a file that nobody has confirmed in the workspace of another fleet: a session may have written it, or its
+// work may have landed with it, and it would count as new.
+func (a *app) refuseNested(path string) error {
+	for dir := filepath.Dir(path); dir != "/"; {
+		dir = filepath.Dir(dir)
+		above := filepath.Join(dir, config.FileName)
+		if c, err := config.Load(above, a.configOptions()); err == nil && a.reach(c).Has(path) {
+			return fleet.WithHint(fmt.Errorf("%w: %s is where sessions of fleet %s may write, and nobody has confirmed it", fleet.ErrHeld, path, c.Fleet),
+				fmt.Sprintf("if it is yours: stint --config %s config trust; for fleet %s: --config %s", fleet.ShellWord(path), c.Fleet, fleet.ShellWord(above)))
+		}
+	}
+	return nil
+}
+
 func (a *app) configOptions() config.Options {
 	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: a.hostName}
 }
@@ -101,7 +116,7 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 	}
 	c, err := config.Load(path, a.configOptions())
 	if record == nil {
-		return c, err
+		return c, cmp.Or(err, a.refuseNested(path))
 	}
 	fault := err
 	content, seen := trust.Read(path)
