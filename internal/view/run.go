@@ -47,7 +47,7 @@ func Run() View[fleet.RunStatus] {
 		Took("Took", func(r run) Stretch { return Stretch{r.StartedAt, r.EndedAt} }),
 		Sign("Outcome", run.Sign),
 		Enum("outcome", "", "", fleet.Outcomes(), func(r run) fleet.Outcome { return r.Verdict.Outcome }),
-		Grade("grade", "", "at its end", func(r run) *float64 { return r.Verdict.Grade }),
+		Grade("grade", "", "when it ended", func(r run) *float64 { return r.Verdict.Grade }),
 		Grade("final_grade", "Grade", "after what became of its work", func(r run) *float64 { return r.Final() }),
 		USD("", "Cost", "", func(r run) Money { return screen.CostOf(r.Usage) }).OrNull().Rare().Wide(),
 		Text("reason", "Reason", "", func(r run) string { return r.Verdict.Reason }),
@@ -64,7 +64,7 @@ func Run() View[fleet.RunStatus] {
 		At("not_before", "", "null: it need not wait", func(r run) time.Time { return r.NotBefore }).OrNull(),
 		At("started_at", "", "", func(r run) time.Time { return r.StartedAt }).OrNull(),
 		At("ended_at", "", "", func(r run) time.Time { return r.EndedAt }).OrNull(),
-		Each("fates", "what that is, in the order in which it was found out", View[fleet.Fate]{
+		Each("fates", "what became of its work, oldest finding first", View[fleet.Fate]{
 			At("at", "", "", func(f fleet.Fate) time.Time { return f.At }).OrNull(),
 			Word("kind", "", "merged, changed, unreviewed, rejected, reverted or touched", func(f fleet.Fate) fleet.FateKind { return f.Kind }),
 			Text("witness", "", "a commit, or who says so", func(f fleet.Fate) string { return f.Witness }),
@@ -74,14 +74,14 @@ func Run() View[fleet.RunStatus] {
 		ByName("parts", "number", "", func(r run) map[string]float64 { return r.Verdict.Parts }),
 		Enum("task_state", "", "", fleet.TaskStates(), func(r run) fleet.TaskState { return r.Verdict.TaskState }),
 		Data("exit_status", "integer or null", "", func(r run) *int { return r.Verdict.ExitStatus }),
-		Texts("commits", "", "that it made and that stood at its end, oldest first", func(r run) []string { return r.Commits }),
+		Texts("commits", "", "its own that stood when it ended, oldest first", func(r run) []string { return r.Commits }),
 		Data("tokens", "integer or null", "null: not known", func(r run) *int64 { return r.Usage.Tokens }),
 		Data("usd", "number or null", "", func(r run) *float64 { return r.Usage.USD }),
 		Word("cost", "", "where usd comes from: reported, computed or assumed; empty: it is not known",
 			func(r run) fleet.Cost { return r.Usage.Cost }),
-		Texts("models", "", "that it was billed for, as far as they are named", func(r run) []string { return r.Usage.Models }),
-		At("quota_until", "", "of a usage limit that the agent met", func(r run) time.Time { return r.QuotaUntil }).OrNull(),
-		Text("branch", "", "that it worked on, if it was its own", func(r run) string { return r.Branch }),
+		Texts("models", "", "the billed ones that the agent names", func(r run) []string { return r.Usage.Models }),
+		At("quota_until", "", "the end of a usage limit that the agent met", func(r run) time.Time { return r.QuotaUntil }).OrNull(),
+		Text("branch", "", "its own one; empty: it worked in the workspace", func(r run) string { return r.Branch }),
 		Text("followed", "", "whether a session follows it, and why", func(r run) string { return r.Following() }),
 		At("heard", "", "of an open one on another machine: when that was heard of", func(r run) time.Time { return r.Heard }).OrNull(),
 	}
@@ -96,14 +96,14 @@ func OpenRun() View[fleet.RunStatus] {
 	return With(Run(), func(r run) run { return r },
 		Word("state", "", "planned, waiting, running, suspended, crashed or ended", func(r run) fleet.RunState { return r.State }),
 		Int("timeout_seconds", "", "of the category of one that has not ended", func(r run) int64 { return int64(r.Timeout.Seconds()) }),
-		Data("tokens", "integer or null", "that its agent has printed so far", func(r run) *int64 { return r.Tokens }))
+		Data("tokens", "integer or null", "printed by its agent so far", func(r run) *int64 { return r.Tokens }))
 }
 
 // RunDetail is a run, and all that is known of it.
 func RunDetail() View[inspect.RunDetail] {
 	type run = inspect.RunDetail
 	return With(OpenRun(), func(r run) fleet.RunStatus { return r.RunStatus }, Schema[run]("stint/run-detail@1"),
-		Data("tokens", "integer or null", "of one under way: that its agent has printed so far", func(r run) *int64 {
+		Data("tokens", "integer or null", "of a run under way: printed by its agent so far", func(r run) *int64 {
 			return cmp.Or(r.Tokens, r.Usage.Tokens)
 		}),
 		Word("host", "", "the identity of the machine that it is at work on", func(r run) string { return r.Host }),
@@ -116,7 +116,7 @@ func RunDetail() View[inspect.RunDetail] {
 			Bool("given", "false: chance withheld it", func(u fleet.LessonUse) bool { return u.Injected }),
 		}, func(r run) []fleet.LessonUse { return r.Lessons }),
 		Text("dir", "", "the run's own work tree; null: it has none, or it was removed", func(r run) string { return r.Dir }).OrNull(),
-		Text("leftovers", "", "that its branch does not have, and where; null: none", func(r run) string { return r.Leftovers }).OrNull(),
+		Text("leftovers", "", "work that its branch does not have, and where; null: none", func(r run) string { return r.Leftovers }).OrNull(),
 		Part("files", "", View[run]{
 			Text("dir", "", "", func(r run) string { return r.Files.Dir }),
 			Text("prompt", "", "", func(r run) string { return r.Files.Prompt }),
