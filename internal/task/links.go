@@ -6,13 +6,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 // notLinked is what to do about a link that is not followed.
-const notLinked = "is a link, or reached by one: a session could have made it, so put the file or folder itself there"
+const notLinked = "is a link: a session could have made it, so put the file or folder itself there"
 
 // TopOf is the [Folder.Top] for a folder of tasks: the workspace where the folder lies in it, as
 // the path says or as the file system does, else empty. No link below the workspace is followed
@@ -37,26 +38,35 @@ type opened struct {
 	at   *os.File // it, where links are not followed; nil: they are
 }
 
-// open opens a folder of task files. Below Top no link is followed on the way, and the path then
-// leads to what was opened, whatever its name leads to by now.
+// open opens a folder of task files. Below Top each name on the way is opened by itself and without
+// following a link, and the path then leads to what was opened, whatever its name leads to by now. openat2 would do it in one
+// call, but systemd refuses that to units with RestrictSUIDSGID, such as the fire's.
 func (f Folder) open(dir string) (opened, error) {
 	below, err := filepath.Rel(f.Top, dir)
 	if f.Top == "" || err != nil || !filepath.IsLocal(below) {
 		return opened{path: dir}, nil
 	}
-	top, err := unix.Open(f.Top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(f.Top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return opened{}, &fs.PathError{Op: "open", Path: f.Top, Err: err}
 	}
-	defer func() { _ = unix.Close(top) }() // nothing was written by it
-	fd, err := unix.Openat2(top, below, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS,
-	})
-	switch {
-	case errors.Is(err, unix.ELOOP):
-		return opened{}, newError(dir, 0, notLinked)
-	case err != nil:
-		return opened{}, &fs.PathError{Op: "open", Path: dir, Err: err}
+	here := f.Top
+	for name := range strings.SplitSeq(below, "/") {
+		here = filepath.Join(here, name)
+		next, err := unix.Openat(fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			var s unix.Stat_t
+			if unix.Fstatat(fd, name, &s, unix.AT_SYMLINK_NOFOLLOW) == nil && s.Mode&unix.S_IFMT == unix.S_IFLNK {
+				err = newError(here, 0, notLinked)
+			} else {
+				err = &fs.PathError{Op: "open", Path: here, Err: err}
+			}
+		}
+		_ = unix.Close(fd) // nothing was written by it
+		if err != nil {
+			return opened{}, err
+		}
+		fd = next
 	}
 	return opened{path: fmt.Sprintf("/proc/self/fd/%d", fd), at: os.NewFile(uintptr(fd), dir)}, nil
 }

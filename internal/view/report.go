@@ -146,7 +146,7 @@ func Report(name fleet.Name) View[report.Report] {
 		At("to", "", "", func(r rep) time.Time { return r.To }),
 		At("first", "", "when the first run was created; null: there is none", func(r rep) time.Time { return r.First }).OrNull(),
 		Each("findings", "", View[report.Finding]{
-			Word("kind", "", `violation, fruitless, failing, agent, neglected, over-allocated, noop, grades-changed, endless, fallback or
+			Word("kind", "", `violation, fruitless, failing, stuck, agent, neglected, over-allocated, noop, grades-changed, endless, fallback or
 				safety-net`,
 				func(f report.Finding) report.FindingKind { return f.Kind }),
 			Word("category", "", "null: the whole fleet", func(f report.Finding) fleet.Category { return f.Category }).OrNull(),
