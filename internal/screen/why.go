@@ -45,7 +45,7 @@ func Why(a why.Answer, s Style) []string {
 // leastParagraph is how narrow a paragraph gets, however narrow the terminal.
 const leastParagraph = 20
 
-// paragraph wraps a text between words, its first line after one indentation and the
+// Paragraph wraps a text between words, its first line after one indentation and the
 // others after another. Only a word that is wider than a line is broken: times, names and
 // paths are to be copied.
 func (s Style) Paragraph(p Paint, first, rest, text string) []string {

@@ -256,11 +256,10 @@ func unboxed(b fleet.Box, e fleet.SessionExit) fleet.SessionExit {
 // ends reports whether a signal ends a process that does nothing about it. Some programs exit with an HTTP status, of which
 // the system keeps the lowest byte: 401 becomes 145.
 func ends(s unix.Signal) bool {
-	switch s {
-	case unix.SIGCHLD, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGURG, unix.SIGWINCH:
-		return false
+	harmless := []unix.Signal{
+		unix.SIGCHLD, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGURG, unix.SIGWINCH,
 	}
-	return s > 0 && s < 32
+	return s > 0 && s < 32 && !slices.Contains(harmless, s)
 }
 
 // Needs are the files and folders that a program must be able to read to start: itself, and

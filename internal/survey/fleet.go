@@ -141,6 +141,7 @@ func (nothing) Edge(context.Context) (e store.Edge, err error)                  
 func (nothing) Run(_ context.Context, id fleet.RunID) (r fleet.Run, err error) {
 	return r, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
 }
+
 func (nothing) Fire(_ context.Context, id fleet.FireID) (f fleet.Fire, err error) {
 	return f, fmt.Errorf("fire %d: %w", id, fleet.ErrNotFound)
 }
@@ -148,6 +149,7 @@ func (nothing) LastFires(context.Context, store.FireQuery) ([]fleet.Fire, error)
 func (nothing) LastDenials(context.Context, store.DenialQuery) ([]fleet.DeniedClaim, error) {
 	return nil, nil
 }
+
 func (nothing) Check(context.Context, fleet.Key) (c fleet.Claim, at time.Time, err error) {
 	return c, at, nil
 }
@@ -155,9 +157,11 @@ func (nothing) List(context.Context, store.Listing) (l store.Standing, err error
 func (nothing) Reviews(context.Context, ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	return nil, nil
 }
+
 func (nothing) Places(context.Context) (l []fleet.TakenPlace, a fleet.Away, err error) {
 	return l, a, nil
 }
+
 func (nothing) Hosts(context.Context) (l []fleet.Host, at time.Time, err error) { return l, at, nil }
 
 // Passed is the part of an agent's environment that is the operator's.
