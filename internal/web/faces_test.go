@@ -14,8 +14,9 @@ import (
 
 // TestFacesAgree shows one run, whose work was reverted and whose cost is assumed, on every face: each has the grade as it is
 // now, marks the cost as an estimate, and has the outcome in the same word.
+//
+//nolint:paralleltest // TestStreamsEndWithTheServer looks for goroutines of this package
 func TestFacesAgree(t *testing.T) {
-	t.Parallel()
 	now := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	r := fleet.RunStatus{State: fleet.RunEnded, Run: fleet.Run{
 		ID: "01jd8wz4v0k3m7qa", Category: "code", Agent: "claude", CreatedAt: now.Add(-time.Hour), StartedAt: now.Add(-time.Hour), EndedAt: now,
