@@ -511,7 +511,8 @@ func (s *hostsStorm) settle() {
 		for i := range s.configs {
 			_, _ = s.stint(i, "reap") // says what was left
 		}
-		open = slices.DeleteFunc(s.runs(), func(r stormRun) bool { return r.EndedAt != "" || r.StartedAt == "" }) // one that never began is closed after ten minutes
+		// One that never began is closed once its unit's time is over.
+		open = slices.DeleteFunc(s.runs(), func(r stormRun) bool { return r.EndedAt != "" || r.StartedAt == "" })
 		return len(open) == 0
 	}, func() string { return fmt.Sprintf("open: %+v", open) })
 }

@@ -230,6 +230,8 @@ const (
 	// closingTime is what a worker gets to record its end after it was asked to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second
+	// stopTime is what a unit gets from the order to stop until systemd kills it.
+	stopTime = agentGrace + closingTime + 5*time.Second
 	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a
 	// slow line, the checkout of a large tree.
 	enterTime = 15 * time.Minute
@@ -247,6 +249,9 @@ func (e *Engine) workerTime(c config.Category) time.Duration {
 	}
 	return d
 }
+
+// unitTime is how long the unit of such a worker may run: a backstop for a worker that hangs, whose own time-out comes first.
+func (e *Engine) unitTime(c config.Category) time.Duration { return e.workerTime(c) + time.Minute }
 
 // closing is a context for what must be written although ctx has ended.
 func closing(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -355,22 +355,21 @@ func (e *Engine) newRun(c fleet.Category, source fleet.Source, now time.Time) fl
 		ID:       fleet.NewRunID(now, uint32(e.Random())),
 		Seat:     e.Here,
 		Category: c, Source: source, Agent: e.Config.Categories[c].Agents[0], CreatedAt: now,
+		Limit: survey.StartGrace + e.unitTime(e.Config.Categories[c]) + stopTime,
 	}
 }
 
 // workerSpec is the unit that runs a worker. Only plain words go through systemd;
 // the worker reads the rest from the store.
 func (e *Engine) workerSpec(r fleet.Run, binary string) fleet.UnitSpec {
-	c := e.Config.Categories[r.Category]
 	return fleet.UnitSpec{
 		Name:        fleet.UnitName(e.Config.Fleet, r.Category, r.ID),
 		Description: fmt.Sprintf("stint %s: %s, run %s", e.Config.Fleet, r.Category, r.ID),
 		Slice:       fleet.SliceName(e.Config.Fleet),
 		Argv:        []string{binary, "--config", e.Config.Path, "run", "--run", string(r.ID)},
 		Environment: []string{"STINT_FLEET=" + string(e.Config.Fleet), "STINT_RUN_ID=" + string(r.ID)},
-		// A backstop for a worker that hangs: its own time-out comes first.
-		RuntimeMax:  e.workerTime(c) + time.Minute,
-		StopTimeout: agentGrace + closingTime + 5*time.Second,
+		RuntimeMax:  e.unitTime(e.Config.Categories[r.Category]),
+		StopTimeout: stopTime,
 		Properties:  e.Config.Properties(r.Category),
 	}
 }

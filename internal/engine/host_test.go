@@ -36,8 +36,8 @@ func TestReapsItsOwn(t *testing.T) {
 		{"another's", other, false, 0, false},
 		{"another's, its claim expired a moment ago", other, false, time.Hour + 29*time.Second, false},
 		{"another's, its claim expired", other, false, time.Hour + 30*time.Second, true},
-		{"another's, planned", other, true, 9 * time.Minute, false},
-		{"another's, planned long ago", other, true, 10 * time.Minute, true},
+		{"another's, planned", other, true, time.Hour - time.Second, false},
+		{"another's, planned, its unit's time over", other, true, time.Hour, true},
 	} {
 		for _, off := range []time.Duration{-2 * time.Hour, 0, 2 * time.Hour} {
 			t.Run(fmt.Sprintf("%s, own clock off by %s", c.name, off), func(t *testing.T) {
@@ -47,7 +47,10 @@ func TestReapsItsOwn(t *testing.T) {
 				var r fleet.Run
 				switch {
 				case c.planned:
-					r = fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+					r = fleet.Run{
+						ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected,
+						Agent: "fake", CreatedAt: b.clock(), Limit: time.Hour,
+					}
 					must.Do(t, b.db.AddRun(t.Context(), r))
 				default:
 					r, _ = b.dead("code", "fix")

@@ -18,6 +18,7 @@ import (
 	"stint/internal/machine"
 	"stint/internal/selector"
 	"stint/internal/store"
+	"stint/internal/survey"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
 )
@@ -86,9 +87,11 @@ func TestGoodSessionIsFollowedOnce(t *testing.T) {
 	if want := fmt.Sprintf("by run %s: its grade 0.80 is at least 0.65", next.ID); first.Following() != want {
 		t.Errorf("followed: got %q, want %q", first.Following(), want)
 	}
+	unit := later.specs[0]
 	want := fleet.Run{
 		ID: next.ID, Fire: first.Fire, Category: "code", Rank: first.Rank, ChainDepth: 1, Source: fleet.FromRespawn,
 		Unit: fleet.UnitName("bob", "code", next.ID), Agent: "fake", CreatedAt: b.clock(), NotBefore: b.clock().Add(3 * time.Minute),
+		Limit: survey.StartGrace + unit.RuntimeMax + unit.StopTimeout, // another host may not close it while its unit can be there
 	}
 	must.Equal(t, "next run", next, want, cmpopts.EquateEmpty())
 	if len(later.specs) != 1 || later.specs[0].Name != next.Unit || later.delays[0] != 3*time.Minute {

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -102,13 +103,14 @@ const (
 	// leaseSlack is the time from the expiry of the claims of another machine's run until the run is
 	// closed: its session has ended itself by then.
 	leaseSlack = 30 * time.Second
-	// silence is the time that such a run may take without a claim: it looks for work, or has just ended.
+	// silence is the time that such a run may take without a claim: it has just ended, or it is planned and nobody
+	// knows its limit.
 	silence = 10 * time.Minute
 )
 
 // Silent reports whether a run of another machine is to be closed, by claims that it has among them.
 // Only its own machine could say that its session is gone; but once its last lease is over, it may
-// not be at work any more.
+// not be at work any more. A planned run has no lease: its unit is over after its whole time.
 func (r Run) Silent(claims []Claim, now time.Time) bool {
 	var lease time.Time
 	for _, c := range claims {
@@ -119,5 +121,9 @@ func (r Run) Silent(claims []Claim, now time.Time) bool {
 	if !lease.IsZero() {
 		return now.Sub(lease) >= leaseSlack
 	}
-	return now.Sub(slices.MaxFunc([]time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt}, time.Time.Compare)) >= silence
+	may := silence
+	if r.StartedAt.IsZero() && r.EndedAt.IsZero() {
+		may = cmp.Or(r.Limit, silence)
+	}
+	return now.Sub(slices.MaxFunc([]time.Time{r.CreatedAt, r.NotBefore, r.StartedAt, r.EndedAt}, time.Time.Compare)) >= may
 }

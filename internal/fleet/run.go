@@ -96,9 +96,10 @@ type Run struct {
 	Box        string // that its agent was in, and what held that; empty: it had no agent
 	PID        int    // of stint run
 	CreatedAt  time.Time
-	StartedAt  time.Time // when its session began, or its worker found none; zero before
-	EndedAt    time.Time // zero while open
-	NotBefore  time.Time // a run that waits for its cooldown; zero: it does not
+	StartedAt  time.Time     // when its session began, or its worker found none; zero before
+	EndedAt    time.Time     // zero while open
+	NotBefore  time.Time     // a run that waits for its cooldown; zero: it does not
+	Limit      time.Duration // from its planned start to the last moment of its unit; 0: not known
 	Verdict    Verdict
 	Held       bool      // a failure that counts only once its agent has worked again, see [FailuresToOpen]
 	Usage      Usage     // as far as it is known

@@ -43,7 +43,7 @@ func (p Tx) planned(r fleet.Run) table.Run {
 	}
 	return table.Run{Run: fleet.Run{
 		ID: r.ID, Seat: r.Seat, Fire: r.Fire, Category: r.Category, Rank: r.Rank, ChainDepth: r.ChainDepth, Source: r.Source, Unit: r.Unit,
-		Agent: r.Agent, Task: r.Task, CreatedAt: table.Whole(r.CreatedAt), NotBefore: table.Whole(r.NotBefore),
+		Agent: r.Agent, Task: r.Task, CreatedAt: table.Whole(r.CreatedAt), NotBefore: table.Whole(r.NotBefore), Limit: r.Limit,
 	}}
 }
 

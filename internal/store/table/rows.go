@@ -90,7 +90,7 @@ func Runs() Table[Run] {
 			"unit", &r.Unit, "lane", &r.Lane, "task", &r.Task, "key", &r.Key, "epoch", &r.Epoch, "round", &r.Round,
 			"load", &r.Load, "nth", Maybe[int]{&r.Nth}, "counted", Maybe[int]{&r.Counted},
 			"agent", &r.Agent, "box", &r.Box, "pid", &r.PID,
-			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "started_at", When(&r.StartedAt),
+			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "time_limit", &r.Limit, "started_at", When(&r.StartedAt),
 			"ended_at", When(&r.EndedAt), "outcome", &v.Outcome, "grade", &v.Grade, "final", &r.Grade,
 			"alarm_at", When(&r.Alarm.At), "was", &r.Alarm.Was, "became", &r.Alarm.Became,
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,

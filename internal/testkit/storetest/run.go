@@ -500,4 +500,12 @@ func (contract) Silent(t *testing.T, b bundle) {
 	b.clock.Advance(time.Hour)
 	closed(true)
 	closed(false)
+	planned := fleet.Run{ID: "0r2", Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock.Now(), Limit: time.Hour}
+	must.Do(t, b.AddRun(t.Context(), planned))
+	gone.Run = planned.ID
+	b.clock.Advance(time.Hour - time.Second) // its unit may be there, and its worker about to begin
+	closed(false)
+	same(t, "limit", b.mustRun(t, planned.ID).Limit, time.Hour)
+	b.clock.Advance(time.Second)
+	closed(true)
 }

@@ -108,6 +108,7 @@ create table runs (
   pid         integer not null default 0,      -- of stint run
   created_at  integer not null,
   not_before  integer,                         -- null: it need not wait
+  time_limit  integer not null default 0,      -- ns from its planned start to the last moment of its unit; 0: not known
   started_at  integer,                         -- null: it has no session yet
   ended_at    integer,                         -- null: open
   outcome     text not null default '',
