@@ -82,7 +82,7 @@ func (a *app) refuseNested(path string) error {
 		dir = filepath.Dir(dir)
 		above := filepath.Join(dir, config.FileName)
 		if c, err := config.Load(above, a.configOptions()); err == nil && a.reach(c).Has(path) {
-			return fleet.WithHint(fmt.Errorf("%w: %s is where sessions of fleet %s may write, and nobody has confirmed it", fleet.ErrHeld, path, c.Fleet),
+			return fleet.WithHint(fmt.Errorf("%w: sessions of fleet %s may write %s, and nobody has confirmed it", fleet.ErrUsage, c.Fleet, path),
 				fmt.Sprintf("if it is yours: stint --config %s config trust; for fleet %s: --config %s", fleet.ShellWord(path), c.Fleet, fleet.ShellWord(above)))
 		}
 	}
