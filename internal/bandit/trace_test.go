@@ -215,7 +215,7 @@ func checkRound(t *rapid.T, w *world, r round, workers int, busy map[int]bool) {
 		}
 	}
 	for i, c := range r.Parts {
-		if sum := c.TS + c.LOO + c.Plateau + c.Div; math.Abs(c.Score()-sum) > 1e-12 || math.IsNaN(sum) {
+		if sum := c.TS + c.LOO + c.Season + c.Plateau + c.Div + c.Price(); math.Abs(c.Score()-sum) > 1e-12 || math.IsNaN(sum) {
 			t.Errorf("%s: got score %v, want the sum %v of %+v", w.names[i], c.Score(), sum, c)
 		}
 		if !(0 <= c.TS && c.TS <= 1) {
