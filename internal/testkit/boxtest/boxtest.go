@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -387,8 +388,9 @@ func Without() {
 	os.Exit(1)
 }
 
-// refuse filters unshare, clone and clone3, and what makes a ruleset.
+// refuse filters unshare, clone and clone3, and what makes a ruleset. Only the thread that gave up privileges may, unless root.
 func refuse(namespaces, landlock bool) error {
+	runtime.LockOSThread()
 	const (
 		load, jump, set = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
 		give            = unix.BPF_RET | unix.BPF_K
