@@ -511,7 +511,7 @@ func (s *hostsStorm) settle() {
 		for i := range s.configs {
 			_, _ = s.stint(i, "reap") // says what was left
 		}
-		// One that never began is closed once its unit's time is over.
+		// A run that never began is closed once its unit's time is over.
 		open = slices.DeleteFunc(s.runs(), func(r stormRun) bool { return r.EndedAt != "" || r.StartedAt == "" })
 		return len(open) == 0
 	}, func() string { return fmt.Sprintf("open: %+v", open) })

@@ -126,7 +126,7 @@ func TestOddCosts(t *testing.T) {
 	if first.Use[USD].Of() != 1000 {
 		t.Errorf("an absurd first bill: %v are expected, want a day's budget at most", first.Use[USD].Of())
 	}
-	// One that is assumed counts for the budget alone.
+	// An assumed cost counts for the budget alone.
 	p, a = play()
 	p.Ended(midnight(), &a, Amounts{500, -1, -1}, true)
 	if p.Of[USD].Level != 1 || a.Use[USD].W != 0 {

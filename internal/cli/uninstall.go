@@ -87,7 +87,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 	return err
 }
 
-// idle notes the sessions at work on this host, and refuses to purge under one. Those of other hosts have their own folders.
+// idle notes the sessions at work on this host, and refuses to purge under one. Sessions of other hosts have their own folders.
 func (r *removal) idle(ctx context.Context, e *engine.Engine) error {
 	open, err := e.Open(ctx, "")
 	r.running = plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() && !e.Here.Elsewhere(run.Seat) })

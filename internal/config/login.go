@@ -25,7 +25,7 @@ type LoginFile struct {
 	Except   []string // in these, what it writes itself
 }
 
-// PresetLogin returns the places of the login of a preset's agent. That of [DefaultPreset] is not known.
+// PresetLogin returns the places of the login of a preset's agent. The login of [DefaultPreset] is not known.
 func PresetLogin(preset string) (l Login, known bool) {
 	switch preset {
 	case "claude":

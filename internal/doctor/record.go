@@ -78,7 +78,7 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []fleet.Run, err err
 	return list, err
 }
 
-// judgeRuns judges the runs that are left behind. One that has an end did not give back what it held.
+// judgeRuns judges the runs that are left behind. A run with an end did not give back what it held.
 func judgeRuns(live int, left []fleet.Run) Finding {
 	const check = "runs"
 	var dead, ended, what []string

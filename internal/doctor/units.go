@@ -100,7 +100,7 @@ func (d *Doctor) examineFormer(ctx context.Context, m *systemd.Manager) (list []
 }
 
 // installTimers brings the unit files of installed timers up to date, and starts the timers that
-// are enabled. One that is not was switched off, or never on, and a person does that.
+// are enabled. A person switched off any other, or never switched it on.
 func (d *Doctor) installTimers(ctx context.Context, dryRun bool) (done []string, err error) {
 	var pools, on, started []string
 	p := install.Plan{Config: d.Config, DryRun: dryRun, Did: func(path, action string) {

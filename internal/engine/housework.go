@@ -348,7 +348,7 @@ func (e *Engine) published(ctx context.Context, known map[fleet.RunID]fleet.Feed
 	return asked, items, nil
 }
 
-// reopenFor opens a task again for the session that is to answer, or has it wait for a person. One that is so already is
+// reopenFor opens a task again for the session that is to answer, or has it wait for a person. A task that is so already is
 // left alone, and with it the claim that the session is about to take.
 func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 	t, err := e.Sources.Get(ctx, f.Task)
@@ -373,6 +373,10 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 		return nil
 	}
 	err = e.holding(ctx, store.TakeRequest{Key: f.Task.Key(), Holder: settler, TTL: tellingTime, Note: "opens it again for feedback"}, func(h store.Hold) error {
+		// A session may have had the task since it was read, and its word counts.
+		if now, err := e.Recalled(ctx, t); err != nil || now.State != t.State {
+			return err
+		}
 		e.Log.InfoContext(ctx, "feedback on published work", slog.String("run_id", string(f.Run)), slog.String("task_id", string(f.Task)), slog.String("reason", said))
 		return e.Store.LeaveTask(ctx, h, m)
 	})

@@ -111,8 +111,8 @@ func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun
 // planned reports whether a run is open and has not begun.
 func planned(r fleet.Run) bool { return r.StartedAt.IsZero() && r.EndedAt.IsZero() }
 
-// close closes a run with what its session is known to have used, and says why, or "" if there was nothing to close. One
-// that had not begun when it was looked at may have begun since: it is left alone. One that wrote its end down ends so.
+// close closes a run with what its session is known to have used, and says why, or "" if there was nothing to close. A run
+// that had not begun when it was looked at may have begun since: it is left alone. A run that wrote its end down ends so.
 //
 // If we die before the write, the run is open and its reserve stands: the next reaping reads its files again.
 func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why string, err error) {
@@ -300,7 +300,7 @@ func (e *Engine) StopAll(ctx context.Context, name string) (list []Stopped, err 
 // Stop ends a run because a person asks for it, waits for that, and returns the run as it
 // is then. Its supervisor is asked to end the session, records by itself that it was
 // cancelled, and gives claim and lane back. A run that has not begun never will. A session
-// without a supervisor is killed, and its run closed. One that has ended wraps
+// without a supervisor is killed, and its run closed. A run that has ended wraps
 // [fleet.ErrNothing]. A session of another machine is asked to end, and may go on until its next
 // heartbeat: the run is open yet.
 //

@@ -526,8 +526,8 @@ func (w *worker) choose(ctx context.Context, c config.Category, k *work, seen su
 	return nil
 }
 
-// queue is what decides which task the session tries first. One that a fire started is in
-// the round of that fire, not in the one to come.
+// queue orders the tasks that the session tries. A session that a fire started is in the round of that fire, not in
+// the one to come.
 func (w *worker) queue(v survey.View) selector.Queue {
 	q := w.Engine.Queue(v)
 	q.First = w.first

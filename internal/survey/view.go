@@ -261,7 +261,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 	if len(reach) == 0 {
 		return nil, nil
 	}
-	// One that crashed is among them until a fire has closed it, as it is for the claim: what it
+	// A crashed run is among them until a fire has closed it, as it is for the claim: what it
 	// committed is no item yet.
 	for _, r := range v.Snapshot.Open {
 		if r.Key == "" {

@@ -85,7 +85,7 @@ func (f LessonFolder) List(ctx context.Context) (lessons []fleet.Lesson, problem
 	return lessons, problems, nil
 }
 
-// read reads a file. One that was deleted since is ignored.
+// read reads a file. A file that was deleted since is ignored.
 func (f LessonFolder) read(path string) (reading, error) {
 	data, _, err := Folder{}.readFile(path)
 	switch {
