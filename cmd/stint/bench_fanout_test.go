@@ -86,7 +86,7 @@ func (f bench) managed(name string, args ...string) *exec.Cmd {
 func (f bench) lastUnits(b *testing.B, n int) []string {
 	b.Helper()
 	out := must.Get(f.command("sqlite3", "-readonly", f.database(),
-		"select unit from choices where fire = (select max(id) from fires) and decision = 'spawn'").Output())(b)
+		"select c.value ->> 'unit' from fires, json_each(choices) c where fires.id = (select max(id) from fires) and c.value ->> 'decision' = 'spawn'").Output())(b)
 	units := strings.Fields(string(out))
 	if len(units) != n {
 		said, _ := os.ReadFile(f.output())

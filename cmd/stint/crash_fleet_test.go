@@ -185,7 +185,7 @@ func (f *crashFleet) planGood() {
 	f.dies("after Store.RecordFire", "fanout", "--exec")
 	run := string(f.planned)
 	f.exec("update runs set id = '" + run + "', unit = 'stint-crash-code-" + run + ".service'")
-	f.exec("update choices set run = '" + run + "'")
+	f.exec("update fires set choices = json_set(choices, '$[0].run', '" + run + "')")
 }
 
 // inClones gives every session a clone of its own.
@@ -312,11 +312,11 @@ where coalesce(n, 0) + lanes <> debits`, rivals)},
 		{"a gap in the events", `select max(seq), count(*) from events having max(seq) <> count(*)`},
 		{"a round that no fire made, or a fire that made none", `
 select count(*) from events where event ->> '$.kind' = 'fired' having count(*) not between
-  (select count(distinct fire) from choices where decision <> 'skip')
-  and (select count(distinct fire) from choices where decision <> 'skip' or reason like 'backs off%')`},
+  (select count(distinct fires.id) from fires, json_each(choices) c where c.value ->> 'decision' <> 'skip')
+  and (select count(distinct fires.id) from fires, json_each(choices) c where c.value ->> 'decision' <> 'skip' or c.value ->> 'reason' like 'backs off%')`},
 		{"an entitlement that no fire gave", `
 select d.key, sum(d.value) from events, json_each(event, '$.due') d group by d.key
-having sum(d.value) <> (select count(*) from choices c where c.category = d.key and decision in ('spawn', 'failed'))`},
+having sum(d.value) <> (select count(*) from fires, json_each(choices) c where c.value ->> 'category' = d.key and c.value ->> 'decision' in ('spawn', 'failed'))`},
 		{"a session without its lessons", fmt.Sprintf(`
 select id from runs where epoch > 0 and (select count(*) from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) where run = id) <> %d`, len(crashLessons))},
 		{"lessons without their session", `select run from (select runs.id as run, u.value ->> 'lesson' as lesson, u.value ->> 'injected' as injected from runs, json_each(lessons) u) join runs on id = run where epoch = 0`},

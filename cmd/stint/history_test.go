@@ -189,12 +189,13 @@ const (
 			iif(worked, date(at / 1000, 'unixepoch'), ''), iif(outcome = 'productive', 'its grade is below respawn', '')
 		from worked;
 	`
-	pastChoices = `insert into choices (fire, place, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run)
-		select fire, rank, category, 'spawn', 'drew 0.61', '', '', source, rank, 0.61, 0.4, agent, unit, id from runs where fire is not null;
-		insert into choices (fire, place, category, decision, reason, refusal, hindrance, source, rank, score, odds, agent, unit, run)
-		select fires.id, n, 'c' || ((fires.id * 3 + n) % :categories), 'skip', (select text from words where n = fires.id % :words),
-			'', '', 'all_scores', n, 0.3, 0.1, '', '', ''
-		from fires, (select 4 as n union all select 5 union all select 6);
+	pastChoices = `update fires set choices = all_of from (
+		select fire, json_group_array(json(choice)) as all_of from (
+		select fire, rank as n, json_object('category', category, 'decision', 'spawn', 'reason', 'drew 0.61', 'source', source, 'rank', rank,
+			'score', 0.61, 'odds', 0.4, 'agent', agent, 'unit', unit, 'run', id) as choice from runs where fire is not null
+		union all select fires.id, n, json_object('category', 'c' || ((fires.id * 3 + n) % :categories), 'decision', 'skip', 'reason',
+			(select text from words where n = fires.id % :words), 'source', 'all_scores', 'rank', n, 'score', 0.3, 'odds', 0.1)
+		from fires, (select 4 as n union all select 5 union all select 6) order by 1, 2) group by fire) where fire = id;
 	`
 	pastLanes = `update runs set lane_at = started_at + 3, lane_left = ended_at - 5 where lane > 0;
 	`

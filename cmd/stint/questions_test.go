@@ -57,12 +57,12 @@ func questions() []question {
 		{
 			"what did the last fires start?", "fires --limit 5", 0, "fires",
 			[]string{"fire", "pool", "seed", "spawned"},
-			"select id, pool, seed, (select count(*) from choices where fire = fires.id and decision = 'spawn') from fires order by id desc limit 5",
+			"select id, pool, seed, (select count(*) from json_each(choices) c where c.value ->> 'decision' = 'spawn') from fires order by id desc limit 5",
 		},
 		{
 			"which fires of the last hours started nothing?", "fires --since 3h --limit 500", 0, "fires",
 			[]string{"fire", "skipped"},
-			`select id, (select count(*) from choices where fire = fires.id and decision = 'skip') from fires
+			`select id, (select count(*) from json_each(choices) c where c.value ->> 'decision' = 'skip') from fires
 			 where at >= unixepoch('subsec') * 1000 - 10800000 order by id desc`,
 		},
 		{

@@ -230,19 +230,19 @@ const ReasonAlone = "it is the only category"
 
 // Choice is a fire's decision about one category, and its reason.
 type Choice struct {
-	Category Category
-	Decision Decision
-	Reason   string
-	Refusal  string    // the last part of the reason: why one that stint ranked was not started; empty: it was, or was not ranked
-	By       Hindrance // what kind of thing kept it from being started; empty: nothing, or its unit did not start
-	Source   Source    // empty when nothing put the category on the list
-	Rank     int       // from 1 among the fire's candidates; 0: not ranked
-	Score    float64   // of the ranking; 0 when not ranked
-	Odds     *float64  // probability of being started, in [0,1]; nil: not estimated
-	Agent    string    // that is to work; empty: it is not started
-	Task     TaskID    // that another selector chose, and that the session tries first; empty: the usual order
-	Unit     string
-	Run      RunID
+	Category Category  `json:"category"`
+	Decision Decision  `json:"decision"`
+	Reason   string    `json:"reason"`
+	Refusal  string    `json:"refusal,omitempty"`   // the last part of the reason: why one that stint ranked was not started; empty: it was, or was not ranked
+	By       Hindrance `json:"hindrance,omitempty"` // what kind of thing kept it from being started; empty: nothing, or its unit did not start
+	Source   Source    `json:"source,omitempty"`    // empty when nothing put the category on the list
+	Rank     int       `json:"rank,omitempty"`      // from 1 among the fire's candidates; 0: not ranked
+	Score    float64   `json:"score,omitempty"`     // of the ranking; 0 when not ranked
+	Odds     *float64  `json:"odds,omitempty"`      // probability of being started, in [0,1]; nil: not estimated
+	Agent    string    `json:"agent,omitempty"`     // that is to work; empty: it is not started
+	Task     TaskID    `json:"task,omitempty"`      // that another selector chose, and that the session tries first; empty: the usual order
+	Unit     string    `json:"unit,omitempty"`
+	Run      RunID     `json:"run,omitempty"`
 }
 
 // Fire is one fanout: its ranking, what went into it, and what came of it.

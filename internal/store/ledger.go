@@ -11,9 +11,9 @@ import (
 // of these can be worked out anew.
 type Ledger struct {
 	Recount  bandit.Recount
-	Runs     []Entry        // oldest first
-	Fires    []fleet.FireID // by number
-	LastFire fleet.FireID   // that there ever was
+	Runs     []Entry      // oldest first
+	Fires    []fleet.Fire // number and choices, by number
+	LastFire fleet.FireID // that there ever was
 	Claims   map[fleet.Key]fleet.Claim
 	Spent    []DaySpent
 	Resets   []DaySpent // what was struck out of a day's account

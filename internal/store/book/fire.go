@@ -16,7 +16,6 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 	p.ahead(f)
 	if f.Attempt != "" {
 		if recorded := p.Fires.Last("attempt", f.Attempt); recorded.ID > 0 {
-			recorded.Choices = plain.Each(p.Choices.Where("fire", recorded.ID), func(c table.Choice) fleet.Choice { return c.Choice })
 			return recorded.Fire, nil
 		}
 	}
@@ -43,10 +42,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 		fire.At = p.Now()
 	}
 	recorded := table.Fire{Fire: fire, Attempt: f.Attempt}
-	recorded.At, recorded.Choices, recorded.Moves = table.Whole(fire.At), nil, nil
-	for i, c := range fire.Choices {
-		p.Choices.Put(table.Choice{Fire: fire.ID, Place: i + 1, Choice: c})
-	}
+	recorded.At, recorded.Moves = table.Whole(fire.At), nil
 	for _, r := range starts {
 		r.Fire = fire.ID
 		if err := p.plan(r); err != nil {
@@ -66,8 +62,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 // ahead asks for all that a fire is recorded by.
 func (p Tx) ahead(f store.Firing) {
 	if f.Attempt != "" {
-		same := p.Fires.Ask("attempt", f.Attempt)
-		p.Ahead(same, p.Choices.Ask("fire", same.Col("id")))
+		p.Ahead(p.Fires.Ask("attempt", f.Attempt))
 	}
 	if f.Host.ID != "" {
 		p.Ahead(p.About(f.Host)...)
@@ -91,18 +86,21 @@ func oldestTails() table.Only { return table.Only{SQL: "order by at limit 100"} 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and
 // the choice failed. It reports false when the run has begun.
 func (p Tx) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
-	p.Ahead(p.Choices.Ask("fire", fire))
+	fired := table.Fire{Fire: fleet.Fire{ID: fire}}
+	p.Ahead(p.Fires.Like(fired))
 	r, err := p.open(run)
 	if err != nil || !r.StartedAt.IsZero() {
 		return false
 	}
 	r.EndedAt, r.Verdict.Outcome, r.Verdict.Reason = p.Now(), fleet.Abandoned, reason
 	p.Runs.Put(r)
-	for _, c := range p.Choices.Where("fire", fire) {
-		if c.Run == run {
-			c.Decision, c.Reason = fleet.StartFailed, reason
-			p.Choices.Put(c)
+	if fired, found := p.Fires.Get(fired); found {
+		for i := range fired.Choices {
+			if c := &fired.Choices[i]; c.Run == run {
+				c.Decision, c.Reason = fleet.StartFailed, reason
+			}
 		}
+		p.Fires.Put(fired)
 	}
 	return true
 }

@@ -20,7 +20,10 @@ import (
 // of claims, and gaps in the record. It cannot see a store that was rewritten as a whole, record and all, nor what
 // was before the edge of the record, if not all of it is kept. The trials of lessons are not worked out.
 func Discrepancies(l store.Ledger) []fleet.Discrepancy {
-	r := &recount{Ledger: l}
+	r := &recount{Ledger: l, there: map[fleet.RunID]bool{}}
+	for _, e := range l.Runs {
+		r.there[e.ID] = true
+	}
 	for _, missing := range l.Missing {
 		r.add(fleet.OffRecord, missing, "its row", "missing", "one")
 	}
@@ -34,21 +37,27 @@ func Discrepancies(l store.Ledger) []fleet.Discrepancy {
 
 type recount struct {
 	store.Ledger
-	list []fleet.Discrepancy
+	there map[fleet.RunID]bool // runs
+	list  []fleet.Discrepancy
 }
 
 func (r *recount) add(kind fleet.DiscrepancyKind, subject, figure, stored, recorded string) {
 	r.list = append(r.list, fleet.Discrepancy{Kind: kind, Subject: subject, Figure: figure, Stored: stored, Recorded: recorded})
 }
 
-// fires looks for fires that are gone, as their numbers have no gap.
+// fires looks for fires that are gone, as their numbers have no gap, and for runs that they started.
 func (r *recount) fires() {
 	next := fleet.FireID(1)
-	for _, id := range append(slices.Clone(r.Fires), r.LastFire+1) {
-		if id > next {
-			r.add(fleet.OffRecord, "fires", fmt.Sprintf("number %d to %d", next, id-1), "missing", "one each")
+	for _, f := range append(slices.Clone(r.Fires), fleet.Fire{ID: r.LastFire + 1}) {
+		if f.ID > next {
+			r.add(fleet.OffRecord, "fires", fmt.Sprintf("number %d to %d", next, f.ID-1), "missing", "one each")
 		}
-		next = max(next, id+1)
+		next = max(next, f.ID+1)
+		for _, c := range f.Choices {
+			if c.Run != "" && !r.there[c.Run] && !r.Edge.Gone(c.Run) {
+				r.add(fleet.OffRecord, fmt.Sprintf("run %s of fire %d", c.Run, f.ID), "its row", "missing", "one")
+			}
+		}
 	}
 }
 
@@ -68,9 +77,7 @@ func (r *recount) ranking() {
 
 // runs holds the rows of runs against the events.
 func (r *recount) runs() {
-	there := map[fleet.RunID]bool{}
 	for _, e := range r.Runs {
-		there[e.ID] = true
 		subject := "run " + string(e.ID)
 		if has := e.First != nil && !e.Held; has != (e.Counted > 0) {
 			r.add(fleet.OffRecord, subject, "its grade", graded(has), graded(!has))
@@ -85,7 +92,7 @@ func (r *recount) runs() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Recount.Sessions)) {
-		if !there[id] && !r.Edge.Gone(id) {
+		if !r.there[id] && !r.Edge.Gone(id) {
 			r.add(fleet.OffRecord, "run "+string(id), "its row", "missing", "one")
 		}
 	}

@@ -36,7 +36,7 @@ func honest() *record {
 	first, second := marks["0r1"], marks["0r2"]
 	first.Nth, second.Nth = 1, 2
 	r.Ledger = store.Ledger{
-		Fires: []fleet.FireID{1}, LastFire: 1,
+		Fires: []fleet.Fire{{ID: 1, Choices: []fleet.Choice{{Run: "0r1"}, {Run: "0r2"}, {}}}}, LastFire: 1,
 		Claims: map[fleet.Key]fleet.Claim{
 			"a": {Key: "a", Epoch: 1, Holder: "run:0r1", ReleasedAt: noon}, "b": {Key: "b", Epoch: 2, Holder: "run:0r2"},
 		},
@@ -81,7 +81,7 @@ func TestDiscrepancies(t *testing.T) {
 			"account of code: sessions", "account of code: since",
 		}},
 		{"a run less", func(r *record) { r.Runs = r.Runs[1:] }, []string{
-			"record of run 0r1: its row is missing", "budget of agent:claude", "budget of agent:claude",
+			"record of run 0r1 of fire 1: its row is missing", "record of run 0r1: its row is missing", "budget of agent:claude", "budget of agent:claude",
 			"budget of category:code", "budget of category:code", "budget of fleet", "budget of fleet",
 		}},
 		{"a session more", func(r *record) {

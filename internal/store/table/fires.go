@@ -10,27 +10,13 @@ import (
 	"stint/internal/store"
 )
 
-// decided reads fires with their choices. Tail is what follows the table's name.
-func decided(from Table[Fire], add func(fleet.Fire), tail string, args ...any) []Statement {
-	choices := map[fleet.FireID][]fleet.Choice{}
-	return []Statement{
-		Choices().Select(func(c Choice) { choices[c.Fire] = append(choices[c.Fire], c.Choice) },
-			"where fire in (select id from fires "+tail+") order by fire, place", args...),
-		from.Select(func(f Fire) {
-			f.Choices = choices[f.ID]
-			add(f.Fire)
-		}, tail, args...),
-	}
-}
-
-func (r Reader) fires(ctx context.Context, from Table[Fire], tail string, args ...any) (list []fleet.Fire, err error) {
-	err = r.Read(ctx, func(time.Time) []Statement {
-		return decided(from, func(f fleet.Fire) { list = append(list, f) }, tail, args...)
+func (r Reader) fires(ctx context.Context, from Table[Fire], tail string, args ...any) ([]fleet.Fire, error) {
+	return read(ctx, r, "fires", func(add func(fleet.Fire)) Statement {
+		return from.Select(func(f Fire) { add(f.Fire) }, tail, args...)
 	})
-	return list, wrap(err, "read fires")
 }
 
-// Fire reads one fire with its choices; one that does not exist wraps [fleet.ErrNotFound].
+// Fire reads one fire; one that does not exist wraps [fleet.ErrNotFound].
 func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
 	list, err := r.fires(ctx, Fires(), "where id = $1", id)
 	if err == nil && len(list) == 0 {
@@ -42,7 +28,7 @@ func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
 	return list[0], nil
 }
 
-// LastFires reads the latest fires that a query asks for with their choices, newest first.
+// LastFires reads the latest fires that a query asks for, newest first.
 func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
 	var w where
 	w.add(q.Before != 0, "id < ?", q.Before)

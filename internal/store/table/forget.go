@@ -26,8 +26,7 @@ order by id limit 1000`, fleet.BillsKept-1),
 // Forget has runs deleted with all that was theirs, inputs and choices of fires after one and up to another, and the
 // notices from before a time. The ranking is counted from the last state that was stored on a day before.
 func (tx *Tx) Forget(runs []fleet.RunID, after, until fleet.FireID, before time.Time) {
-	tx.Also("update fires set inputs = '', selection = '' where id > $1 and id <= $2", after, until)
-	tx.Also("delete from choices where fire > $1 and fire <= $2", after, until)
+	tx.Also("update fires set inputs = '', selection = '', choices = '[]' where id > $1 and id <= $2", after, until)
 	tx.Also("delete from notices where at < $1", before.UnixMilli())
 	const first = "(select max(seq) from rankings where day < $1)"
 	day := before.UTC().Format(time.DateOnly)

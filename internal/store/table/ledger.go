@@ -27,7 +27,7 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 				recount.Take(e)
 			}, "order by seq"),
 			entries(func(e store.Entry) { l.Runs = append(l.Runs, e) }),
-			Fires().With("id").Select(func(f Fire) { l.Fires = append(l.Fires, f.ID) }, "order by id"),
+			Fires().With("id", "choices").Select(func(f Fire) { l.Fires = append(l.Fires, f.Fire) }, "order by id"),
 			lastFire(&l.LastFire),
 			{SQL: missing, Scan: func(row Scanner) error {
 				var (
@@ -103,8 +103,7 @@ coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order b
 }
 
 // missing are the runs and fires that another row speaks of and that are not there, and which run.
-const missing = `select 'run ' || run || ' of fire ' || fire, run from choices where run <> '' and run not in (select id from runs)
-union select 'run ' || followed_by || ', which followed run ' || id, followed_by from runs where followed_by <> '' and followed_by not in (select id from runs)
+const missing = `select 'run ' || followed_by || ', which followed run ' || id, followed_by from runs where followed_by <> '' and followed_by not in (select id from runs)
 union select 'run ' || run || ', which was denied ' || key, run from denials where run not in (select id from runs)
 union select 'fire ' || fire || ' of run ' || id, '' from runs where fire is not null and fire not in (select id from fires)
 order by 1`

@@ -11,18 +11,7 @@ func Fires() Table[Fire] {
 			"id", &f.ID, "host", &f.Host, "at", When(&f.At), "seed", Decimal{&f.Seed}, "pool", &f.Pool,
 			"workers", &f.Workers, "due", JSON{&f.Due, "{}"}, "inputs", Raw{&f.Inputs}, "selection", Raw{&f.Selection},
 			"own", Flag{&f.Own}, "allowed", JSON{&f.Allowed, "[]"}, "fallback", &f.Fallback,
-			"attempt", Word[string]{&f.Attempt},
-		)
-	}}
-}
-
-// Choices is the decisions of fires.
-func Choices() Table[Choice] {
-	return Table[Choice]{"choices", 2, func(c *Choice) []Column {
-		return columns(
-			"fire", &c.Fire, "place", &c.Place, "category", &c.Category, "decision", &c.Decision, "reason", &c.Reason,
-			"refusal", &c.Refusal, "hindrance", &c.By, "source", &c.Source, "rank", &c.Rank, "score", &c.Score,
-			"odds", &c.Odds, "agent", &c.Agent, "task", &c.Task, "unit", &c.Unit, "run", &c.Run,
+			"choices", JSON{&f.Choices, "[]"}, "attempt", Word[string]{&f.Attempt},
 		)
 	}}
 }

@@ -22,7 +22,6 @@ type Tx struct {
 	Fleet    Rows[Fleet]         // one
 	Lineage  Rows[fleet.Lineage] // one
 	Fires    Rows[Fire]
-	Choices  Rows[Choice]
 	Runs     Rows[Run]
 	Claims   Rows[Claim]
 	Fates    Rows[Fate]
@@ -69,7 +68,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Fleet, Fleets(), apart)
 	add(tx, &tx.Lineage, Lineage(), apart)
 	add(tx, &tx.Fires, Fires(), stays)
-	add(tx, &tx.Choices, Choices(), shrinks)
 	add(tx, &tx.Runs, Runs(), shrinks)
 	add(tx, &tx.Claims, Claims(), stays)
 	add(tx, &tx.Fates, Fates(), shrinks)

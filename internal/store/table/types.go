@@ -99,15 +99,8 @@ type Notice struct {
 
 // Fire is a row of fires.
 type Fire struct {
-	fleet.Fire        // without its choices
-	Attempt    string // names the attempt that recorded it; empty: nobody asks again
-}
-
-// Choice is a row of choices.
-type Choice struct {
-	Fire  fleet.FireID
-	Place int // in the order of decision, from 1
-	fleet.Choice
+	fleet.Fire
+	Attempt string // names the attempt that recorded it; empty: nobody asks again
 }
 
 // Heard is a row of heard: when a machine last wrote. It is no column of hosts: sessions write it

@@ -59,31 +59,12 @@ create table fires (
   own       integer not null,                  -- 1: that was stint's own ranking
   allowed   text not null,                     -- JSON: the allow-list
   fallback  text not null,                     -- why an external selector was not followed
+  choices   text not null default '[]',        -- JSON: what it decided about each category, and why, in that order
   attempt   text unique                        -- names the attempt that recorded it; null: nobody asks again
 ) strict;
 
 create index fires_fallback on fires (at) where fallback <> '';
 create index fires_at on fires (at);
-
--- The decision of a fire about each category, and its reason.
-create table choices (
-  fire     integer not null references fires (id),
-  place    integer not null,                   -- order of decision, from 1
-  category text not null,                      -- as the payload spelled it, known or not
-  decision text not null check (decision in ('spawn', 'skip', 'failed')),
-  reason   text not null,
-  refusal  text not null,                      -- the last part of the reason: why a ranked one was not started
-  hindrance text not null,                     -- what kind of thing kept it from being started
-  source   text not null,                      -- which part of the payload named it
-  rank     integer not null,                   -- 0: not ranked
-  score    real not null,
-  odds     real,                               -- probability of being started; null: not estimated
-  agent    text not null,                      -- that is to work
-  task     text not null default '',           -- that another selector chose; empty: the usual order
-  unit     text not null,
-  run      text not null,
-  primary key (fire, place)
-) strict, without rowid;
 
 create table runs (
   id          text primary key,                -- sorts by creation
