@@ -74,6 +74,12 @@
 // in which its fires found none for a category that could start, and falls as fast; a quarter of it counts. As only what ended
 // and the time move a pressure, any number of hosts moves it once.
 //
+// # Agents
+//
+// A category's session goes to the agent with the highest draw, less its price, of those that can work. An agent's belief is its
+// own grades of the category, with the category's mean as 4 sessions more; without grades it has the category's draw. The draw of
+// the category is its own, so that the number of its agents raises it by nothing.
+//
 // # Shares
 //
 // A fire of N sessions entitles each category that it could start to p = min(1, k share),
@@ -101,6 +107,7 @@
 //   - The best category begins to fail: 17 fires later the belief is half of what it was.
 //   - 8 categories without work 85 % of the time: 1.71 a fire, and 8 % of the sessions are
 //     empty. Rankings that grade these 0 earn 1.04 at most.
+//   - Agents 0.25 apart earn 18 % more than the one in the middle, and 5 % where 0.1 apart.
 //   - Under a budget for a third of the sessions, prices earn 14 % more where costs differ up to 4 times, and 58 % where 50 times.
 //     With full slots and sessions that last up to 20 times as long it is 18 %; -1.7 % where long ones are worth more by their length.
 //   - The intervals hold the true mean in 98 % of the cases while it stays, and in 53 to

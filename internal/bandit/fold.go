@@ -34,8 +34,8 @@ type Event struct {
 	Category fleet.Category `json:"category,omitempty"`
 	Run      fleet.RunID    `json:"run,omitempty"`
 	Task     fleet.TaskID   `json:"task,omitempty"`
+	Agent    string         `json:"agent,omitempty"` // Used, Ended, Corrected, Imported: that worked
 	Last     bool           `json:"last,omitempty"`  // no other task is left
-	Agent    string         `json:"agent,omitempty"` // Imported: that worked
 	Grade    float64        `json:"grade,omitempty"` // Ended: the first; Corrected: the one that counts from now on
 	Was      float64        `json:"was,omitempty"`   // Corrected: the one that counted until now
 	Mark     Mark           `json:"mark,omitzero"`   // Ended, Corrected: from the run's row
@@ -73,6 +73,7 @@ type State struct {
 	Settings Settings                                  `json:"settings"` // floor and cap are those of the last fire
 	Arms     map[fleet.Category]*Arm                   `json:"arms"`
 	Rounds   map[string]map[fleet.Category]fleet.Round `json:"rounds,omitempty"` // in which each host last fired
+	Pairs    map[fleet.Category]Pairs                  `json:"pairs,omitempty"`
 	Prices   Prices                                    `json:"prices"`
 }
 
@@ -80,6 +81,7 @@ type State struct {
 func (st *State) Clone() *State {
 	c := *st
 	c.Arms, c.Rounds, c.Prices = map[fleet.Category]*Arm{}, maps.Clone(st.Rounds), st.Prices.clone()
+	c.Pairs = maps.Clone(st.Pairs)
 	for name, a := range st.Arms {
 		c.Arms[name] = new(*a)
 	}
@@ -100,18 +102,27 @@ func (st *State) Fold(e Event) (m Mark) {
 	case Began:
 		m = Mark{Round: a.Round, Load: a.Debit(a.Round), Nth: a.Sessions}
 	case Used:
-		st.Prices.Ended(e.At, a, e.Use, e.Assumed)
+		p := st.Pairs[e.Category][e.Agent]
+		st.Prices.Ended(e.At, a, &p, e.Use, e.Assumed)
+		st.pair(e, p)
 	case Ended:
 		p := st.prior()
 		was := st.Settings.Belief(a, p).Mean()
 		if st.Settings.Learn(a, p, Graded{Round: m.Round, Turn: m.Turn, Load: m.Load, Grade: e.Grade}) {
 			m.Was, m.Became = was, st.Settings.Belief(a, st.prior()).Mean()
+			st.forgetPairs(e.Category)
+		} else {
+			st.pair(e, st.Settings.LearnPair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Grade))
 		}
 		m.Counted = a.Graded
 	case Imported:
 		st.Settings.take(a, m, e.Grade)
+		st.pair(e, st.Settings.LearnPair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Grade))
 	case Corrected:
 		st.Settings.Revise(a, m, e.Was, e.Grade)
+		if m.Counted > a.Kept.Last {
+			st.pair(e, st.Settings.RevisePair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Was, e.Grade))
+		}
 	case Empty, Vain:
 		if e.Kind == Empty {
 			a.NoopsEver++
@@ -127,6 +138,28 @@ func (st *State) Fold(e Event) (m Mark) {
 		}
 	}
 	return m
+}
+
+// pair keeps what is known of the event's agent in its category.
+func (st *State) pair(e Event, p Pair) {
+	if e.Agent == "" {
+		return
+	}
+	if st.Pairs == nil {
+		st.Pairs = map[fleet.Category]Pairs{}
+	}
+	st.Pairs[e.Category] = st.Pairs[e.Category].with(e.Agent, p)
+}
+
+// forgetPairs has the grades of a category's agents begin anew: those from before a change say little of them.
+func (st *State) forgetPairs(c fleet.Category) {
+	pairs := maps.Clone(st.Pairs[c])
+	for agent, p := range pairs {
+		pairs[agent] = Pair{Use: p.Use}
+	}
+	if pairs != nil {
+		st.Pairs[c] = pairs
+	}
 }
 
 // fire counts a fire of a host for the categories that it moves.
@@ -206,7 +239,8 @@ func (st *State) Differs(fold *State) (list []Difference) {
 	for _, c := range slices.Sorted(maps.Keys(all)) {
 		list = append(list, differ(c, st.Arm(c), fold.Arm(c))...)
 	}
-	return append(list, differ("", st.Prices, fold.Prices)...)
+	list = append(list, differ("", st.Prices, fold.Prices)...)
+	return append(list, differ("", st.Pairs, fold.Pairs)...)
 }
 
 func differ(c fleet.Category, was, is any) (list []Difference) {

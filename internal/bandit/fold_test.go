@@ -40,6 +40,9 @@ func newStory(seed uint64, s Settings) *story {
 	}
 }
 
+// agentOf is one of three: of the last nobody knows the name.
+func agentOf(run fleet.RunID) string { return []string{"codex", "claude", ""}[int(run[len(run)-1])%3] }
+
 // put has the next event happen, as a store would.
 func (h *story) put(e Event) {
 	e.Seq, e.At = h.Seq+1, h.at
@@ -72,14 +75,14 @@ func (h *story) play(fires int, fates, shift bool) *story {
 				return false
 			}
 			use := Amounts{h.Float64() * 9, float64(h.IntN(3)-1) * 1e6, h.at.Sub(o.began).Hours()}
-			h.put(Event{Kind: Used, Category: o.c, Use: use, Assumed: h.IntN(9) == 0})
+			h.put(Event{Kind: Used, Category: o.c, Agent: agentOf(o.run), Use: use, Assumed: h.IntN(9) == 0})
 			switch x := h.Float64(); {
 			case x < .1:
 				h.put(Event{Kind: Empty, Category: o.c, Run: o.run, Task: fleet.TaskID(fmt.Sprint("t", h.IntN(3))), Last: h.IntN(2) == 0})
 			case x < .15:
 				h.put(Event{Kind: Slept, Category: o.c, Run: o.run})
 			default:
-				h.put(Event{Kind: Ended, Category: o.c, Run: o.run, Grade: o.grade})
+				h.put(Event{Kind: Ended, Category: o.c, Run: o.run, Agent: agentOf(o.run), Grade: o.grade})
 				for range h.IntN(3) {
 					later = append(later, flight{o.run, o.c, f + h.IntN(1+199*h.IntN(2)), []float64{0, 1, o.grade / 2}[h.IntN(3)], o.began})
 				}
@@ -90,7 +93,7 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			if o.due > f && f < fires-1 || !fates {
 				return !fates
 			}
-			h.put(Event{Kind: Corrected, Category: o.c, Run: o.run, Was: h.final[o.run], Grade: o.grade})
+			h.put(Event{Kind: Corrected, Category: o.c, Run: o.run, Agent: agentOf(o.run), Was: h.final[o.run], Grade: o.grade})
 			return true
 		})
 		if h.IntN(20) == 0 {

@@ -140,8 +140,8 @@ func (p *Prices) Fired(at time.Time, budget Amounts, pool string, full bool) {
 	p.Slots[pool] = slots
 }
 
-// Ended counts what a session of a category used. A cost that is assumed counts for the budget alone.
-func (p *Prices) Ended(at time.Time, a *Arm, use Amounts, assumed bool) {
+// Ended counts what a session of a category used, by which agent. A cost that is assumed counts for the budget alone.
+func (p *Prices) Ended(at time.Time, a *Arm, by *Pair, use Amounts, assumed bool) {
 	for r, x := range use {
 		if !(x >= 0) || math.IsInf(x, 1) {
 			continue // nobody knows
@@ -160,6 +160,7 @@ func (p *Prices) Ended(at time.Time, a *Arm, use Amounts, assumed bool) {
 		}
 		p.Use[r].add(x, recentlyAll)
 		a.Use[r].add(x, recently)
+		by.Use[r].add(x, recently)
 	}
 }
 

@@ -24,8 +24,8 @@ func TestPriceByHand(t *testing.T) {
 		t.Fatalf("a day begins with %+v, want that nothing binds", p.Of[USD])
 	}
 	for range 6 {
-		p.Ended(midnight(), cheap, Amounts{1, -1, -1}, false)
-		p.Ended(midnight(), dear, Amounts{3, -1, -1}, false)
+		p.Ended(midnight(), cheap, &Pair{}, Amounts{1, -1, -1}, false)
+		p.Ended(midnight(), dear, &Pair{}, Amounts{3, -1, -1}, false)
 	}
 	// Half of the budget, at once: 8 · 0.5 above -1, and no more than 1.
 	if r := p.Rates("")[USD]; r.Pressure != 1 || math.Abs(r.Mean-2) > 0.02 {
@@ -36,7 +36,7 @@ func TestPriceByHand(t *testing.T) {
 	if got := p.Of[USD].Level; math.Abs(got) > 1e-12 {
 		t.Errorf("six hours later: got %v, want 0", got)
 	}
-	p.Ended(midnight().Add(6*time.Hour), dear, Amounts{3, -1, -1}, false)
+	p.Ended(midnight().Add(6*time.Hour), dear, &Pair{}, Amounts{3, -1, -1}, false)
 	l := Scorer{Settings: Defaults(), Prior: Prior{Mean: 0.6}, Rates: p.Rates("")}
 	// The pressure is 8 · 3/48, a cheap session is expected to use (4·2 + 6)/10 of a mean of 2.
 	mean := p.Rates("")[USD].Mean
@@ -61,7 +61,7 @@ func TestSlackBudgetChangesNoBit(t *testing.T) {
 			at := midnight().Add(time.Duration(hour) * time.Hour)
 			p.Fired(at, Amounts{USD: 100, Tokens: 1e6}, "", false)
 			if h := hour % 24; h >= first && h < first+12 {
-				p.Ended(at.Add(time.Minute), &Arm{}, Amounts{50.0 / 12, 5e5 / 12, 1}, false)
+				p.Ended(at.Add(time.Minute), &Arm{}, &Pair{}, Amounts{50.0 / 12, 5e5 / 12, 1}, false)
 			}
 			if got := p.Rates(""); got != (Rates{}) {
 				t.Fatalf("from %d to %d o'clock, at %s: got %+v, want no price", first, first+12, at, got)
@@ -100,7 +100,7 @@ func TestOddCosts(t *testing.T) {
 	play := func(costs ...float64) (p Prices, a Arm) {
 		p.Fired(midnight(), Amounts{USD: 1000}, "", false)
 		for _, c := range costs {
-			p.Ended(midnight(), &a, Amounts{c, -1, -1}, false)
+			p.Ended(midnight(), &a, &Pair{}, Amounts{c, -1, -1}, false)
 		}
 		return p, a
 	}
@@ -128,7 +128,7 @@ func TestOddCosts(t *testing.T) {
 	}
 	// An assumed cost counts for the budget alone.
 	p, a = play()
-	p.Ended(midnight(), &a, Amounts{500, -1, -1}, true)
+	p.Ended(midnight(), &a, &Pair{}, Amounts{500, -1, -1}, true)
 	if p.Of[USD].Level != 1 || a.Use[USD].W != 0 {
 		t.Errorf("an assumed cost: got %+v and %+v", p.Of[USD], a.Use)
 	}

@@ -187,7 +187,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Host: e.Here.Host, Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	decision := plan.Input{Input: in, Allowed: e.Config.Fanout.Allow}
+	decision := plan.Input{Input: in, Order: s.ByDraws(), Allowed: e.Config.Fanout.Allow}
 	err := e.follow(ctx, &r, &decision, s, o.Payload)
 	if err != nil {
 		return FireReport{}, err

@@ -1195,6 +1195,9 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	if follows {
 		now := w.Now()
 		r := w.newRun(w.run.Category, fleet.FromRespawn, now)
+		if agent, _, free := w.Seats(v).Take(selector.AgentNames(selector.Rank(w.Input(v, w.Situation(v), nil)).ByDraws()[r.Category])); free {
+			r.Agent = agent
+		}
 		r.Fire, r.Rank, r.ChainDepth, r.NotBefore = w.run.Fire, w.run.Rank, w.run.ChainDepth+1, now.Add(c.Cooldown)
 		spec := w.workerSpec(r, o.Binary)
 		r.Unit = spec.Name

@@ -24,9 +24,10 @@ type Input struct {
 	selector.Input // what may start, and how much of it
 
 	Request selector.Request
-	Scores  []selector.Score           // of stint's own ranking; nil when a payload is followed
-	Odds    map[fleet.Category]float64 // of its categories being started; nil with Scores
-	Allowed []fleet.Category           // the allow-list, in its order
+	Scores  []selector.Score                        // of stint's own ranking; nil when a payload is followed
+	Odds    map[fleet.Category]float64              // of its categories being started; nil with Scores
+	Allowed []fleet.Category                        // the allow-list, in its order
+	Order   map[fleet.Category][]selector.AgentDraw // of each category's agents that could work, the best first
 }
 
 // Plan is what to do, in order of decision.
@@ -69,7 +70,7 @@ func Decide(in Input) Plan {
 		blocker, full := in.Blocker(c.Category, started), ""
 		if blocker.Kind == "" {
 			var seated bool
-			if c.Agent, full, seated = seats.Take(in.agents(c.Category)); !seated {
+			if c.Agent, full, seated = seats.Take(selector.AgentNames(in.Order[c.Category])); !seated {
 				blocker = selector.Obstacle{Kind: fleet.HinderedBySeats, Reason: full}
 			}
 		}
@@ -83,8 +84,10 @@ func Decide(in Input) Plan {
 			c.Decision = fleet.Spawn
 			started++
 			in.offer(&c)
-			if full != "" {
+			if why := selector.Chosen(in.Order[c.Category]); full != "" {
 				c.Reason += fmt.Sprintf("; by agent %s, for %s", c.Agent, full)
+			} else if why != "" {
+				c.Reason += "; " + why
 			}
 		}
 		p.Choices = append(p.Choices, c)
@@ -117,14 +120,6 @@ func (in Input) Blocker(c fleet.Category, started int) selector.Obstacle {
 		return selector.Obstacle{Kind: fleet.HinderedBySlots, Reason: fmt.Sprintf("%s: %d left when the fire began", ReasonNoSlot, in.Free)}
 	}
 	return selector.Obstacle{}
-}
-
-// agents are those of a category that could work.
-func (in Input) agents(c fleet.Category) []string {
-	if of := in.Of(c); of != nil {
-		return of.Agents
-	}
-	return nil
 }
 
 // offer has the session of a choice begin with the task that another selector chose, or says why

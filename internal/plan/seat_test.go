@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/selector"
 	"stint/internal/testkit/must"
 )
@@ -28,6 +29,7 @@ func TestDecideSeats(t *testing.T) {
 			Seats: selector.Seats{"claude": {All: 2, Free: 1}, "codex": {All: 1, Free: 1}}, Workers: 9, Free: 9,
 		},
 	}
+	in.Order = configured(in)
 	want := []fleet.Choice{
 		{Category: "cleanup", Decision: fleet.Spawn, Reason: "chosen by the selector, rank 1", Agent: "claude"},
 		{Category: "code", Decision: fleet.Skip, Reason: full, By: fleet.HinderedBySeats},
@@ -60,6 +62,7 @@ func TestNoFireExceedsSlots(t *testing.T) {
 			agentsOf[c.Category] = rapid.SliceOfNDistinct(rapid.SampledFrom(agents), 1, 3, rapid.ID[string]).Draw(t, "agents")
 			in.Candidates[i].Agents = agentsOf[c.Category]
 		}
+		in.Order = configured(in)
 		left := maps.Clone(in.Seats)
 		for _, c := range Decide(in).Choices {
 			full := func(a string) bool { seat, limited := left[a]; return limited && seat.Free == 0 }
@@ -81,6 +84,15 @@ func TestNoFireExceedsSlots(t *testing.T) {
 			}
 		}
 	})
+}
+
+// configured has agents stand as their categories name them.
+func configured(in Input) map[fleet.Category][]selector.AgentDraw {
+	order := map[fleet.Category][]selector.AgentDraw{}
+	for _, c := range in.Candidates {
+		order[c.Category] = plain.Each(c.Agents, func(agent string) selector.AgentDraw { return selector.AgentDraw{Agent: agent} })
+	}
+	return order
 }
 
 func isFull(agents []string, full func(string) bool) bool {

@@ -62,7 +62,7 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	r := Result{Fire: f, Selection: selector.Rank(in), Followed: f.Own}
 	r.compare("seed", f.Seed, in.Seed)
 	r.compare("workers", f.Workers, in.Workers)
-	decision := plan.Input{Input: in, Allowed: f.Allowed}
+	decision := plan.Input{Input: in, Order: r.Selection.ByDraws(), Allowed: f.Allowed}
 	if r.Followed {
 		own := r.Selection.Payload()
 		text, err := json.Marshal(own)

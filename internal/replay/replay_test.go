@@ -26,7 +26,7 @@ func record(t rapid.TB, in selector.Input, payload []byte) fleet.Fire {
 	f := fleet.Fire{ID: in.Fire, At: in.At, Seed: in.Seed, Workers: in.Workers, Inputs: marshal(t, in), Selection: payload}
 	s := selector.Rank(in)
 	own := s.Payload()
-	decision := plan.Input{Input: in}
+	decision := plan.Input{Input: in, Order: s.ByDraws()}
 	for _, c := range in.Candidates {
 		if c.Out != selector.ReasonNotAllowed {
 			decision.Allowed = append(decision.Allowed, c.Category)
@@ -245,6 +245,9 @@ func drawCandidate(t *rapid.T, name fleet.Category) selector.Candidate {
 	}
 	if l := c.Arm.Fast; rapid.Bool().Draw(t, "slope") {
 		c.Arm.Slope = bandit.Slope{N: l.W, L: l.W / 3, G: l.S, LL: l.W / 5, LG: l.S / 4}
+	}
+	if rapid.Bool().Draw(t, "pairs") {
+		c.Agents, c.Pairs = []string{"x", "y", "z"}, bandit.Pairs{"y": {At: round, Sums: drawSums(t)}, "z": {Sums: drawSums(t)}}
 	}
 	if rapid.Bool().Draw(t, "asleep") {
 		c.Arm.Sleep(round, time.Unix(1, 1).UTC())

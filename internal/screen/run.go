@@ -143,7 +143,7 @@ func originText(v RunView) string {
 	case v.Fire == 0:
 		return "none: it was started by hand"
 	}
-	if v.Choice != nil && v.Choice.Reason == fleet.ReasonAlone {
+	if v.Choice != nil && strings.HasPrefix(v.Choice.Reason, fleet.ReasonAlone) {
 		return because(fmt.Sprint(v.Fire), v.Choice.Reason)
 	}
 	text := fmt.Sprintf("%d, rank %d, by %s", v.Fire, v.Rank, plain.Line(string(v.Source)))

@@ -44,6 +44,7 @@ type Facts struct {
 	Agents       []string      // that could work, except for their slots, the preferred one first
 	LOO          float64       // of its lessons, see [bandit.LOO]
 	Arm          bandit.Arm
+	Pairs        bandit.Pairs
 }
 
 // Situation is everything that decides who may be ranked.
@@ -72,6 +73,7 @@ type Candidate struct {
 	Next     *Next           `json:"next,omitempty"`
 	LOO      float64         `json:"loo"`
 	Arm      bandit.Arm      `json:"arm"`
+	Pairs    bandit.Pairs    `json:"pairs,omitempty"`
 }
 
 // Next is the task that a category's next session would try first.
@@ -92,7 +94,7 @@ func (s Situation) Assess() ([]Candidate, []BlockedTask) {
 		out := first(s.obstacles(f, w))
 		candidates = append(candidates, Candidate{
 			Category: f.Category, Out: out.Reason, By: out.Kind, Pool: f.Elsewhere, Agents: f.Agents, Share: f.Share, Pending: len(f.InFlight),
-			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm,
+			Tasks: w.tasks, Next: w.next, LOO: f.LOO, Arm: f.Arm, Pairs: f.Pairs,
 		})
 	}
 	return candidates, list

@@ -65,9 +65,10 @@ type Score struct {
 	Due   float64 // sessions of this fire that the category is entitled to, in [0,1]
 	Leads bool    // it was lifted to the front because its task is begun
 
-	Alone  bool   // it is all that is ranked
-	Picked bool   // a fire starts it
-	Full   string // which of its agents have no slot left for it; empty: none that was asked
+	Alone  bool               // it is all that is ranked
+	Picked bool               // a fire starts it
+	Order  []bandit.AgentDraw // of its agents that could work, the best first
+	Full   string             // which of its agents have no slot left for it; empty: none that was asked
 
 	tie uint64
 }
@@ -124,7 +125,7 @@ func Rank(in Input) Selection {
 		c := &in.Candidates[i]
 		parts := scorer.Score(c.Category, &c.Arm, c.Pending, c.LOO)
 		s.Scores[i] = Score{
-			Candidate: c, Components: parts, In: c.Out == "", Value: parts.Score(), Alone: len(in.Candidates) == 1,
+			Candidate: c, Components: parts, Order: scorer.Agents(c.Category, parts, &c.Arm, c.Pairs, c.Agents), In: c.Out == "", Value: parts.Score(), Alone: len(in.Candidates) == 1,
 			tie: bandit.Key(in.Seed^uint64(in.Fire), string(c.Category)),
 		}
 	}
@@ -158,6 +159,15 @@ func (s Selection) Moves() bool {
 // Full reports whether the slots alone keep a fire that ranked so from starting one session more.
 func (s Selection) Full() bool {
 	return s.Closed == "" && min(s.Workers, len(s.Ranked())) > s.Free
+}
+
+// ByDraws are each category's agents that could work, in the order of their draws.
+func (s Selection) ByDraws() map[fleet.Category][]bandit.AgentDraw {
+	list := map[fleet.Category][]bandit.AgentDraw{}
+	for _, score := range s.Scores {
+		list[score.Category] = score.Order
+	}
+	return list
 }
 
 func byName(a, b Candidate) int { return cmp.Compare(a.Category, b.Category) }

@@ -522,3 +522,22 @@ func TestMoves(t *testing.T) {
 		})
 	}
 }
+
+// TestChosen says why an agent comes before the next in at most some sixty characters.
+func TestChosen(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		order []AgentDraw
+		want  string
+	}{
+		{nil, ""},
+		{[]AgentDraw{{Agent: "claude"}}, ""},
+		{[]AgentDraw{{Agent: "claude", Draw: 0.612}, {Agent: "codex", Draw: 0.484}, {Agent: "gptme"}}, "agent claude drew 0.61 here; codex 0.48"},
+		{[]AgentDraw{{Agent: "claude", Draw: 0.5}, {Agent: "codex", Draw: 0.5}}, "agent claude: the first of equals"},
+		{[]AgentDraw{{Agent: "codex", Draw: 0.6, Price: -0.02}, {Agent: "claude", Draw: 0.7, Price: -0.2}}, "agent codex drew 0.58 here, less its price; claude 0.50"},
+	} {
+		if got := Chosen(tt.order); got != tt.want {
+			t.Errorf("%v: got %q, want %q", tt.order, got, tt.want)
+		}
+	}
+}

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+
+	"stint/internal/bandit"
+	"stint/internal/plain"
 )
 
 // Seats are the slots of the agents that have a limit of their own, by agent. A fire gives
@@ -35,6 +38,30 @@ func (s Seats) Take(agents []string) (agent, full string, ok bool) {
 	return "", strings.Join(reasons, "; "), len(agents) == 0
 }
 
+// AgentDraw is an agent of a category, with what it drew.
+type AgentDraw = bandit.AgentDraw
+
+// AgentNames are the names, in their order.
+func AgentNames(order []bandit.AgentDraw) []string {
+	return plain.Each(order, func(d bandit.AgentDraw) string { return d.Agent })
+}
+
+// Chosen says why the first of a category's agents comes before the next; "" where it is the only one.
+func Chosen(order []AgentDraw) string {
+	if len(order) < 2 {
+		return ""
+	}
+	a, b := order[0], order[1]
+	by := "drew %.2f here"
+	switch {
+	case a.Draw+a.Price == b.Draw+b.Price:
+		return fmt.Sprintf("agent %s: the first of equals", a.Agent)
+	case a.Price < 0 || b.Price < 0:
+		by = "drew %.2f here, less its price"
+	}
+	return fmt.Sprintf("agent %s "+by+"; %s %.2f", a.Agent, a.Draw+a.Price, b.Agent, b.Draw+b.Price)
+}
+
 // pick marks what a fire starts: the best, as far as workers, slots and the slots of their
 // agents go, and says how many these are.
 func (in Input) pick(ranked []Score) (picks int) {
@@ -47,7 +74,7 @@ func (in Input) pick(ranked []Score) (picks int) {
 			break
 		}
 		c := &ranked[i]
-		if _, c.Full, c.Picked = seats.Take(c.Agents); c.Picked {
+		if _, c.Full, c.Picked = seats.Take(AgentNames(c.Order)); c.Picked {
 			picks++
 		}
 	}

@@ -222,6 +222,7 @@ type Snapshot struct {
 	Arms     map[fleet.Category]Arm
 	Rounds   map[string]map[fleet.Category]fleet.Round // in which each host last fired
 	Prices   bandit.Prices
+	Pairs    map[fleet.Category]bandit.Pairs
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lineage  fleet.Lineage // zero: one machine has the store to itself
 	Lessons  []Lesson      // by lesson, version and category

@@ -186,6 +186,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			Gate:         f.WithoutAgent(v, name),
 			Unlisted:     f.Unlisted(v.Failed, name),
 			Agents:       f.Able(v, name),
+			Pairs:        v.Snapshot.Pairs[name],
 			LOO:          shifts[name],
 			Arm:          v.Snapshot.Coming(name, f.Here.Host),
 		}

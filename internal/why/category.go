@@ -165,6 +165,9 @@ func (c Category) believed() []string {
 		list = append(list, sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
 			e.Mean, e.Low, e.High, s.Behind()))
 	}
+	if why := selector.Chosen(s.Order); why != "" {
+		list = append(list, sentence("%s. Each fire draws again", capital(why)))
+	}
 	for _, r := range c.GradeChanges {
 		list = append(list, sentence("At %s %s", moment(r.At, c.Now), r))
 	}

@@ -21,10 +21,16 @@ func spread(times float64, set func(c *simulate.Category, differs float64)) *sim
 	return s
 }
 
-// priced compares the ranking with itself without prices, run by run.
+// priced compares the ranking with itself without prices.
 func (b *bench) priced(name string, s *simulate.Scenario, a aim) error {
+	return b.beside(name, s, simulate.Policy{Name: "unpriced", Unpriced: true}, a)
+}
+
+// beside compares the ranking with one that lacks something, run by run.
+func (b *bench) beside(name string, s *simulate.Scenario, lacks simulate.Policy, a aim) error {
 	d := bandit.Defaults()
-	r, err := b.play(name, s, []simulate.Policy{{Name: "stint", Kind: simulate.Ranked, Settings: d}, {Name: "unpriced", Kind: simulate.Ranked, Settings: d, Unpriced: true}}, nil)
+	lacks.Kind, lacks.Settings = simulate.Ranked, d
+	r, err := b.play(name, s, []simulate.Policy{{Name: "stint", Kind: simulate.Ranked, Settings: d}, lacks}, nil)
 	if err != nil || b.kept != nil {
 		return err
 	}
@@ -34,7 +40,7 @@ func (b *bench) priced(name string, s *simulate.Scenario, a aim) error {
 		with[i], without[i] = r[0].Outcomes[i].Reward, r[1].Outcomes[i].Reward
 	}
 	gain := ratio(with, without)
-	b.tell(name+": reward to that without prices", gain)
+	b.tell(name+": reward to that of "+lacks.Name, gain)
 	b.judge(name+": its lower bound", simulate.Estimate{Mean: gain.Mean - gain.CI95}, a)
 	return nil
 }
@@ -72,5 +78,26 @@ func (b *bench) lengths() error {
 			return err
 		}
 	}
+	return nil
+}
+
+// agents has three agents for each category, of which the first is in the middle, and then two equal categories with one agent and with four.
+func (b *bench) agents() error {
+	for _, t := range []struct {
+		apart float64
+		aim
+	}{{0.25, atLeast(1.1, 1.157)}, {0.1, atLeast(1, 1.044)}} {
+		s := spread(1, func(c *simulate.Category, _ float64) { c.Agents = []float64{0, -t.apart / 2, t.apart / 2} })
+		if err := b.beside(fmt.Sprintf("%g apart", t.apart), s, simulate.Policy{Name: "first agent", OneAgent: true}, t.aim); err != nil {
+			return err
+		}
+	}
+	s := equal(2, 0.6)
+	s.Workers, s.Categories[1].Agents = 1, []float64{0, 0, 0, 0}
+	r, err := b.play("one agent and four", s, stint(), nil)
+	if err != nil || b.kept != nil {
+		return err
+	}
+	b.judge("share of the category with four equal agents", r[0].Fractions[1], aim{0.47, 0.53, 0.5})
 	return nil
 }

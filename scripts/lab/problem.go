@@ -31,6 +31,7 @@ func problems() []problem {
 		{"weeks", "healthy weeks of 336 fires, as the report judges them", (*bench).weeks},
 		{"costs", "twelve categories whose sessions cost 1 to 4, or 1 to 50, under a budget that binds", (*bench).costs},
 		{"lengths", "twelve categories whose sessions take up to 20 times as long, in slots that are full", (*bench).lengths},
+		{"agents", "three agents for each of twelve categories, and four for one of two", (*bench).agents},
 		{"hosts", "ten machines that start one session each, beside one that starts ten, and means that change", (*bench).hosts},
 	}
 }

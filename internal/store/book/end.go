@@ -211,6 +211,6 @@ func (p Tx) price(r fleet.Run) {
 		use[bandit.Tokens] = float64(*r.Usage.Tokens)
 	}
 	if use != unknown {
-		p.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
+		p.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
 }

@@ -108,7 +108,7 @@ func (p Tx) learnFrom(r fleet.Run) {
 // learnGrade counts a grade. The run's row says what the grade counts for.
 func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
-	m := p.learn(bandit.Event{Kind: bandit.Ended, Category: r.Category, Run: id, Grade: grade, Mark: r.Mark()})
+	m := p.learn(bandit.Event{Kind: bandit.Ended, Category: r.Category, Run: id, Agent: r.Agent, Grade: grade, Mark: r.Mark()})
 	r.Counted = m.Counted
 	if m.Became != 0 {
 		r.Alarm = fleet.GradeChange{At: p.Now(), Was: m.Was, Became: m.Became}
@@ -125,7 +125,7 @@ func (p Tx) correct(r table.Run, was, is float64) {
 	if was == is || r.Counted == 0 {
 		return
 	}
-	p.learn(bandit.Event{Kind: bandit.Corrected, Category: r.Category, Run: r.ID, Was: was, Grade: is, Mark: r.Mark()})
+	p.learn(bandit.Event{Kind: bandit.Corrected, Category: r.Category, Run: r.ID, Agent: r.Agent, Was: was, Grade: is, Mark: r.Mark()})
 	p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
 		p.ranking().Settings.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: is}, was)
 	})

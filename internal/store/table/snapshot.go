@@ -45,7 +45,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	for c, a := range st.Arms {
 		s.Arms[c] = store.Arm{Arm: *a, Ended: ends[c]}
 	}
-	s.Rounds, s.Prices = st.Rounds, st.Prices
+	s.Rounds, s.Prices, s.Pairs = st.Rounds, st.Prices, st.Pairs
 	if s.Lineage.Bars(s.At) {
 		s.Pauses = append([]fleet.Pause{s.Lineage.Pause()}, s.Pauses...)
 	}

@@ -95,7 +95,7 @@ func (s session) mark() bandit.Mark {
 
 func (h *history) grade(s *session, grade float64) {
 	c := s.run.Category
-	s.counted = h.learn(bandit.Event{Kind: bandit.Ended, Category: c, Run: s.run.ID, Grade: grade, Mark: s.mark()}).Counted
+	s.counted = h.learn(bandit.Event{Kind: bandit.Ended, Category: c, Run: s.run.ID, Agent: s.run.Agent, Grade: grade, Mark: s.mark()}).Counted
 	arm := h.State.Arm(c)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
@@ -115,7 +115,7 @@ func (h *history) correct(s session, was, is float64) {
 	if was == is {
 		return
 	}
-	h.learn(bandit.Event{Kind: bandit.Corrected, Category: s.run.Category, Run: s.run.ID, Was: was, Grade: is, Mark: s.mark()})
+	h.learn(bandit.Event{Kind: bandit.Corrected, Category: s.run.Category, Run: s.run.ID, Agent: s.run.Agent, Was: was, Grade: is, Mark: s.mark()})
 	for _, u := range s.lessons {
 		l := h.lesson(u.Lesson, s.run.Category)
 		h.Settings.Correct(&l.Trial, u.Injected, h.State.Arm(s.run.Category).Round, bandit.Graded{Round: s.round, Grade: is}, was)
@@ -276,7 +276,7 @@ func (h *history) used(s session) {
 		use[bandit.Tokens] = float64(*r.Usage.Tokens)
 	}
 	if use != (bandit.Amounts{-1, -1, -1}) {
-		h.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
+		h.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
 }
 
@@ -376,6 +376,7 @@ func (h *history) restart(rt *rapid.T) {
 	must.Equal(rt, "arms", got, h.State.Arms, exactly(), cmpopts.EquateEmpty())
 	must.Equal(rt, "rounds", s.Rounds, h.State.Rounds, cmpopts.EquateEmpty())
 	must.Equal(rt, "prices", s.Prices, h.State.Prices, exactly(), cmpopts.EquateEmpty())
+	must.Equal(rt, "pairs", s.Pairs, h.State.Pairs, exactly(), cmpopts.EquateEmpty())
 	must.Equal(rt, "lessons", s.Lessons, want, exactly(), cmpopts.EquateEmpty())
 }
 

@@ -153,9 +153,14 @@ func (p *play) choose(pool Pool) {
 // begin has a session begin, which a chain of so many came before.
 func (p *play) begin(category int, source fleet.Source, depth int) {
 	round := p.view.round
+	begun := p.player.begin(category, p.view)
+	mean := p.mean(category)
+	if agents := p.scenario.Categories[category].Agents; len(agents) > 0 {
+		mean = min(1, max(0, mean+agents[begun.agent]))
+	}
 	f := flight{
-		ending:   p.world.end(round, category, p.begun[category], p.mean(category)),
-		start:    p.player.begin(category, p.view),
+		ending:   p.world.end(round, category, p.begun[category], mean),
+		start:    begun,
 		category: category, source: source, depth: depth,
 	}
 	p.begun[category]++

@@ -41,6 +41,7 @@ type Policy struct {
 	Fair     bool            // one of the others keeps the ranking's floors and caps
 	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
 	Window   int             // of [SlidingTS], in fires
+	OneAgent bool            // of [Ranked]: the first agent of a category does its work
 	Unpriced bool            // of [Ranked]: nothing that binds has a price
 	Learns   Learns          // of [Ranked]: when it learns what became of work; empty: [Later]
 }
@@ -122,6 +123,7 @@ type start struct {
 	round int
 	at    fleet.Round // of its category
 	load  float64
+	agent int
 }
 
 // player is a policy at work in one run.

@@ -35,6 +35,8 @@ type ranked struct {
 	memories   []memory // by category
 	picks      []int
 	unpriced   bool
+	oneAgent   bool
+	agent      []int // by category, that starts next
 	prices     bandit.Prices
 }
 
@@ -47,7 +49,7 @@ type streak struct {
 
 func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	n := len(s.Categories)
-	r := &ranked{unpriced: p.Unpriced, settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), entitled: make([]bool, n), rounds: make([]fleet.Round, n), agents: map[string]*streak{}}
+	r := &ranked{unpriced: p.Unpriced, oneAgent: p.OneAgent, agent: make([]int, n), settings: p.Settings, learns: p.Learns, memories: make([]memory, n), scenario: s, seed: seed, at: make([]int, n), index: make([]int, n), due: make([]float64, n), entitled: make([]bool, n), rounds: make([]fleet.Round, n), agents: map[string]*streak{}}
 	for i := range s.Categories {
 		r.index[i] = i
 	}
@@ -59,7 +61,8 @@ func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	})
 	for at, i := range r.index {
 		r.at[i] = at
-		r.candidates = append(r.candidates, selector.Candidate{Category: s.Categories[i].Name, Share: s.Categories[i].Share})
+		c := s.Categories[i]
+		r.candidates = append(r.candidates, selector.Candidate{Category: c.Name, Share: c.Share, Agents: agentNames(len(c.Agents))})
 	}
 	return r
 }
@@ -88,7 +91,11 @@ func (r *ranked) choose(v view) choice {
 	r.pool = s.Prior
 	r.picks = r.picks[:0]
 	for _, c := range s.Ranked()[:s.Picks] {
-		r.picks = append(r.picks, r.category(c))
+		i := r.category(c)
+		r.picks = append(r.picks, i)
+		if len(c.Order) > 1 && !r.oneAgent {
+			r.agent[i] = slices.Index(agentNames(len(c.Order)), c.Order[0].Agent)
+		}
 	}
 	// Entitlement accrues at the fire, and is debited after it.
 	clear(r.entitled)
@@ -121,7 +128,7 @@ func (r *ranked) lastRounds(host int) []fleet.Round {
 
 func (r *ranked) begin(category int, v view) start {
 	arm := r.arm(category)
-	return start{round: v.round, at: arm.Round, load: arm.Debit(arm.Round)}
+	return start{round: v.round, agent: r.agent[category], at: arm.Round, load: arm.Debit(arm.Round)}
 }
 
 func unavailable(c *selector.Candidate, v view, i int) (string, fleet.Hindrance) {
@@ -157,7 +164,7 @@ func (r *ranked) surplus(category int) float64 {
 func (r *ranked) learn(e flight) {
 	if c := r.scenario.Categories[e.category]; !r.unpriced {
 		hours := float64(e.length) / 2
-		r.prices.Ended(at(e.last()), r.arm(e.category), bandit.Amounts{bandit.USD: c.Cost, bandit.Tokens: -1, bandit.Hours: hours}, false)
+		r.prices.Ended(at(e.last()), r.arm(e.category), &bandit.Pair{}, bandit.Amounts{bandit.USD: c.Cost, bandit.Tokens: -1, bandit.Hours: hours}, false)
 	}
 	agent := r.scenario.Categories[e.category].Agent
 	if r.agents[agent] == nil {
@@ -189,7 +196,17 @@ func (r *ranked) count(e flight) {
 		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
+		c := &r.candidates[r.at[e.category]]
+		name, alarms := agentNames(e.agent + 1)[e.agent], arm.Alarms
 		r.settings.Learn(arm, r.pool, x)
+		if arm.Alarms > alarms {
+			c.Pairs = nil
+		} else if len(c.Agents) > 0 {
+			if c.Pairs == nil {
+				c.Pairs = bandit.Pairs{}
+			}
+			c.Pairs[name] = r.settings.LearnPair(c.Pairs[name], arm.Round, bandit.Mark{Round: x.Round}, x.Grade)
+		}
 		if e.final != nil && r.learns != AtOnce && r.learns != Never {
 			m := &r.memories[e.category]
 			mark := bandit.Mark{Round: x.Round, Load: x.Load, Turn: x.Turn, Counted: arm.Graded}
@@ -207,6 +224,14 @@ func (r *ranked) alarms() int {
 		sum += r.candidates[i].Arm.Alarms
 	}
 	return sum
+}
+
+// agentNames are those of so many agents.
+func agentNames(n int) (list []string) {
+	for i := range n {
+		list = append(list, string(rune('a'+i)))
+	}
+	return list
 }
 
 // at is when a fire is: every half hour, 48 a day.

@@ -143,15 +143,16 @@ const (
 // Category is a kind of work as it really is.
 type Category struct {
 	Name    fleet.Category
-	Mean    float64  // of a grade, in [0,1]
-	Share   float64  // of the sessions that it is to get, relative to the others'
-	Supply  *Chain   // of work: without any, a session finds nothing to do; nil: there is always some
-	Pool    string   // whose fires start it; empty: the default pool's
-	Agent   string   // that works on it; empty: one that no outage is of
-	Witness Witness  // empty: a grader
-	Report  *float64 // the grade that its sessions report of themselves; nil: the true one
-	Cost    float64  // USD of a session
-	Longer  float64  // times as long as sessions of the scenario; 0: as long
-	Lasting bool     // a session is worth its grade for each fire that it takes
-	ByHand  int      // until this fire, each has a session of it by hand beside it, which has its lane
+	Mean    float64   // of a grade, in [0,1]
+	Share   float64   // of the sessions that it is to get, relative to the others'
+	Supply  *Chain    // of work: without any, a session finds nothing to do; nil: there is always some
+	Pool    string    // whose fires start it; empty: the default pool's
+	Agent   string    // that works on it; empty: one that no outage is of
+	Witness Witness   // empty: a grader
+	Report  *float64  // the grade that its sessions report of themselves; nil: the true one
+	Cost    float64   // USD of a session
+	Agents  []float64 // of each agent that can work on it, by how much its grades differ; empty: one
+	Longer  float64   // times as long as sessions of the scenario; 0: as long
+	Lasting bool      // a session is worth its grade for each fire that it takes
+	ByHand  int       // until this fire, each has a session of it by hand beside it, which has its lane
 }
