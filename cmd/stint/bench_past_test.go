@@ -87,6 +87,7 @@ func BenchmarkPage(b *testing.B) {
 	many, few := showFleet(b, binary, 100_000), showFleet(b, binary, 10_000)
 	many.serve()
 	few.serve()
+	few.enter(tab)
 	for name, path := range many.pages() {
 		b.Run(name, func(b *testing.B) {
 			other := few.pages()[name]

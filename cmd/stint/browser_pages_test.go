@@ -120,9 +120,16 @@ func (f *shown) until(query string) {
 	eventually(f, func() bool { return f.one(query) == "1" }, func() string { return query })
 }
 
+// pagesToken is that of every fleet's pages: a browser keeps it by the fleet's name, which they share.
+const pagesToken = "0123456789abcdef"
+
+// enter gives a browser the token, after which it has a cookie.
+func (f *shown) enter(t *tab) { t.open(f.url + "/?token=" + pagesToken) }
+
 // serve starts the pages; they end with the test.
 func (f *shown) serve() {
 	f.Helper()
+	must.Do(f, os.WriteFile(f.path("state/token"), []byte(pagesToken), 0o600))
 	cmd := f.command("serve", "--listen", "127.0.0.1:0")
 	said, err := cmd.StderrPipe()
 	if err == nil {
@@ -184,6 +191,7 @@ func TestBrowser(t *testing.T) {
 	f.serve()
 	c := startChromium(t)
 	tab := c.tab()
+	f.enter(tab)
 	tab.do("Page.addScriptToEvaluateOnNewDocument", object{"source": noteViolations}, nil)
 	pages := f.pages()
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
@@ -205,7 +213,7 @@ func TestBrowserPhone(t *testing.T) {
 	f.serve()
 	tab := startChromium(t).tab()
 	tab.look(390, "light")
-	tab.open(f.url + "/")
+	f.enter(tab)
 	var front struct {
 		Height, Lanes  int
 		First, Summary string

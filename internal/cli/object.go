@@ -48,7 +48,7 @@ func (a *app) objects(command string) []object {
 		"review reject": {reviewed}, "review checkout": {reviewed}, "review publish": {reviewed},
 		"run":  {view.Run(), previewObject(), view.Tagged{Of: grade.EvidenceObject{}}, view.Tagged{Of: grade.OpinionObject{}}},
 		"runs": {view.Runs()}, "select": {view.Tagged{Of: selector.Payload{}}},
-		"serve": {serveObject(""), view.Ranking(nil, nil), web.FailureObject()},
+		"serve": {serveObject("", ""), view.Ranking(nil, nil), web.FailureObject()},
 		"show":  {view.RunDetail()}, "status": {view.Status("")}, "stop": {a.stopObject(false)},
 		"store accept": {store}, "store copy": {store}, "store migrate": {store}, "task add": {task}, "task done": {task}, "task show": {task},
 		"task list": {view.Tasks()}, "task retry": {retryObject(false, false)}, "uninstall": {uninstallObject(false, nil, nil)},
@@ -123,9 +123,10 @@ func metricsObject(file string) view.View[string] {
 }
 
 // serveObject is where a fleet is shown.
-func serveObject(url string) view.View[fleet.Name] {
+func serveObject(url, tokenFile string) view.View[fleet.Name] {
 	return view.View[fleet.Name]{
 		view.Schema[fleet.Name]("stint/serve@1"), view.Word("fleet", "", "", itself[fleet.Name]), view.Is[fleet.Name]("url", "", url),
+		view.Is[fleet.Name]("token_file", "holds the token that requests must bring", tokenFile),
 	}
 }
 

@@ -1,23 +1,32 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
+	"stint/internal/machine"
 	"stint/internal/rundir"
+	"stint/internal/trust"
 	"stint/internal/web"
 )
 
@@ -38,24 +47,24 @@ read-only and update themselves. /ranking, /claims, /fires, /runs and /report ha
 object each: add .json. /metrics is for Prometheus, and /healthz is 200 while the fleet can be
 read, else 503.
 
-Everybody who can connect can read everything, logs included. An address that is not loopback
-therefore requires a token: $STINT_TOKEN, or --token-file, a file of 16 bytes or more that
-only its owner can read. A program brings it as "Authorization: Bearer TOKEN"; a browser asks
-for it. It crosses the network unencrypted: put a proxy that speaks TLS, or ssh, in front.
-Under another name than localhost the page answers only with --host NAME.
+Requests must bring a token, or who has an account on the machine could read everything. It is
+made once, in the file token of the state folder, which no session in a box can read, or in that
+of --token-file. On a terminal the printed address has it; a browser then keeps a cookie. A
+program brings it as "Authorization: Bearer TOKEN", which Prometheus reads by credentials_file.
+It crosses a network unencrypted: put a proxy that speaks TLS, or ssh, in front. Under another
+name than localhost the page answers only with --host NAME.
 
-From another machine, without any of that:
+From another machine:
 
   ssh -L 7788:127.0.0.1:7788 HOST`,
 		Example: `  stint serve
-  head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' | install -D -m 600 /dev/stdin ~/.config/stint/token
-  stint serve --listen 0.0.0.0:7788 --token-file ~/.config/stint/token --host build.example.org`,
+  stint serve --listen 0.0.0.0:7788 --host build.example.org`,
 		Args: cobra.NoArgs,
 		RunE: with(a.runServe, &o),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", o.listen, "listen at this `ADDRESS`; port 0 takes a free one")
-	f.StringVar(&o.tokenFile, "token-file", "", "require the token in this `FILE` (default $STINT_TOKEN)")
+	f.StringVar(&o.tokenFile, "token-file", "", "keep the token in this `FILE` (default: token in the state folder)")
 	f.StringArrayVar(&o.hosts, "host", nil, "answer by this `NAME`, too; may be repeated")
 	return cmd
 }
@@ -72,23 +81,18 @@ const (
 )
 
 func (a *app) runServe(ctx context.Context, o serveOptions) error {
-	token, err := a.token(o.tokenFile)
-	if err != nil {
-		return err
-	}
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
 	a.configPath = c.Path // another one found once this is gone would be of another fleet
-	listener, err := listen(ctx, o.listen)
+	tokenFile, token, err := a.token(c, o.tokenFile)
 	if err != nil {
 		return err
 	}
-	if tcp, ok := listener.Addr().(*net.TCPAddr); token == "" && (!ok || !tcp.IP.IsLoopback()) {
-		return errors.Join(fleet.WithHint(
-			usage(fmt.Errorf("listen at %s: everybody who reaches it could read everything: want a token", listener.Addr())),
-			"--token-file FILE, or --listen 127.0.0.1:7788 and ssh -L"), listener.Close())
+	listener, err := listen(ctx, o.listen)
+	if err != nil {
+		return err
 	}
 	handler := web.New(web.Options{
 		With: func(ctx context.Context, fn func(*inspect.Explainer) error) error {
@@ -97,13 +101,16 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 				return fn(e)
 			})
 		},
-		Fleet: c.Fleet, Version: version(), Token: token, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
+		Fleet: c.Fleet, Version: version(), Token: token, TokenFile: tokenFile, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
 	})
-	url := "http://" + listener.Addr().String() + "/"
-	if a.json {
-		printLine(a.Stdout, serveObject(url).JSON(c.Fleet))
-	} else {
-		fmt.Fprintf(a.Stderr, "stint: listening on %s\n", url)
+	address := "http://" + listener.Addr().String() + "/"
+	switch _, shown := terminal(a.Stderr); {
+	case a.json:
+		printLine(a.Stdout, serveObject(address, tokenFile).JSON(c.Fleet))
+	case shown:
+		fmt.Fprintf(a.Stderr, "stint: listening on %s?token=%s\n", address, url.QueryEscape(token))
+	default: // the journal has no token
+		fmt.Fprintf(a.Stderr, "stint: listening on %s?token=TOKEN, for the TOKEN: cat %s\n", address, fleet.ShellWord(tokenFile))
 	}
 	return serve(ctx, listener, &http.Server{
 		Handler: a.secrets.handler(handler), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
@@ -156,34 +163,48 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // shortestToken is such that nobody guesses it.
 const shortestToken = 16
 
-// token is what requests must bring; empty: nothing. A file that others can read is
-// refused, as what it holds is no secret.
-func (a *app) token(path string) (string, error) {
-	text, from := a.Getenv("STINT_TOKEN"), "$STINT_TOKEN"
-	if path != "" {
-		info, err := os.Stat(path)
-		if err != nil {
-			return "", usage(err)
-		}
-		if !info.Mode().IsRegular() {
-			return "", usage(fmt.Errorf("token file %s: not a regular file", path))
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			return "", fleet.WithHint(usage(fmt.Errorf("token file %s: mode %v: others can read it", path, info.Mode())), "chmod 600 "+path)
-		}
-		data, err := os.ReadFile(path)
-		if err != nil {
-			return "", usage(err)
-		}
-		text, from = string(data), path
+// token is what requests must bring, and the file that it is kept in, which is made where there is none. A file that
+// other users or sessions can read is refused, as what it holds is no secret.
+func (a *app) token(c *config.Config, path string) (file, token string, err error) {
+	if file, err = filepath.Abs(cmp.Or(path, filepath.Join(c.State, "token"))); err != nil {
+		return "", "", err
 	}
-	text = strings.TrimSpace(text)
-	if text != "" && len(text) < shortestToken || text == "" && path != "" {
-		return "", usage(fmt.Errorf("token of %s: %d bytes, want %d or more", from, len(text), shortestToken))
+	refuse := func(hint, format string, args ...any) (string, string, error) {
+		return "", "", fleet.WithHint(usage(fmt.Errorf("token file %s: "+format, append([]any{file}, args...)...)), hint)
 	}
-	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fleet.WithHint(usage(fmt.Errorf("token of %s: no request can bring it: want letters, digits and signs of ASCII, without a space", from)),
-			"head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \\n'")
+	var listed []string
+	for _, agent := range c.Agents {
+		listed = slices.Concat(listed, agent.Read, agent.Write)
 	}
-	return text, nil
+	if trust.Of(listed...).Has(file) || trust.Of(c.Workspace).Has(file) && !trust.Of(c.State).Has(file) {
+		return refuse("leave out --token-file, or name a file elsewhere", "sessions can read it there")
+	}
+	info, err := os.Stat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = a.storeGone(c); err == nil {
+			err = machine.WriteOnce(file, []byte(strings.ToLower(rand.Text())+"\n"))
+		}
+		if err == nil {
+			info, err = os.Stat(file)
+		}
+	}
+	switch {
+	case err != nil:
+		return "", "", fmt.Errorf("token file: %w", err)
+	case !info.Mode().IsRegular():
+		return refuse("", "not a regular file")
+	case info.Mode().Perm()&0o077 != 0:
+		return refuse("chmod 600 "+fleet.ShellWord(file), "mode %v: others can read it", info.Mode())
+	}
+	data, err := os.ReadFile(file)
+	token = strings.TrimSpace(string(data))
+	switch {
+	case err != nil:
+		return "", "", err
+	case len(token) < shortestToken:
+		return refuse("remove it, and stint makes one", "%d bytes, want %d or more", len(token), shortestToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return refuse("remove it, and stint makes one", "no request can bring it: want letters, digits and signs of ASCII, without a space")
+	}
+	return file, token, nil
 }

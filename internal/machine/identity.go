@@ -182,22 +182,26 @@ func (i Identity) text() ([]byte, error) {
 }
 
 // found gives a state folder its first identity. One of many processes that do so wins.
+func found(state string, m Local) error {
+	text, err := fresh(m).text()
+	if err == nil {
+		err = WriteOnce(filepath.Join(state, IdentityFile), text)
+	}
+	if err != nil {
+		return fmt.Errorf("say which machine this is: %w", err)
+	}
+	return nil
+}
+
+// WriteOnce makes a file of mode 0600, and its folder, unless there is one: of many processes that do so one wins.
 //
 // If we die before the link, a stray draft stays, which nobody reads.
-func found(state string, m Local) (err error) {
-	text, err := fresh(m).text()
-	if err != nil {
+func WriteOnce(path string, text []byte) (err error) {
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(state, 0o700); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("say which machine this is: %w", err)
-		}
-	}()
-	draft, err := os.CreateTemp(state, IdentityFile+".new-*") // mode 0600
+	draft, err := os.CreateTemp(dir, filepath.Base(path)+".new-*") // mode 0600
 	if err != nil {
 		return err
 	}
@@ -206,10 +210,10 @@ func found(state string, m Local) (err error) {
 	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(draft.Name(), filepath.Join(state, IdentityFile)); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := os.Link(draft.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	folder, err := os.Open(state)
+	folder, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

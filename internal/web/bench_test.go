@@ -42,6 +42,15 @@ const (
 	hostileText = hostile + "\x1b[31mred\x1b[0m\x07\x00"
 )
 
+const usualToken = "fedcba9876543210"
+
+// request asks for a page, with the usual token.
+func request(ctx context.Context, path string) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil)
+	r.Header.Set("Authorization", "Bearer "+usualToken)
+	return r
+}
+
 // bench is a fleet with a real store, and the pages that show it.
 type bench struct {
 	testing.TB
@@ -49,6 +58,7 @@ type bench struct {
 	*engine.Engine
 	db     *sqlite.DB // nil: nothing has run yet
 	server *httptest.Server
+	bearer string                // what requests bring that say nothing of it
 	stop   context.CancelFunc    // ends the streams
 	fault  atomic.Pointer[error] // of whatever is looked at
 	ahead  atomic.Int64          // nanoseconds by which the pages' clock is ahead of the real one
@@ -73,6 +83,10 @@ func emptyBench(t *testing.T, o web.Options) *bench {
 	o.With, o.Fleet, o.Version, o.Now = b.with, c.Fleet, "v1", b.pageClock
 	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	o.Open = rundir.Open
+	if o.Token == "" {
+		o.Token = usualToken
+		b.bearer = "Bearer " + o.Token
+	}
 	b.server = httptest.NewUnstartedServer(web.New(o))
 	ctx, cancel := context.WithCancel(context.Background())
 	b.stop = cancel
@@ -287,6 +301,7 @@ func (b *bench) ask(method, path string, headers ...string) (*http.Response, str
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, http.NoBody)
 	b.check(err)
+	r.Header.Set("Authorization", b.bearer)
 	for i := 0; i+1 < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]

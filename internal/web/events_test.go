@@ -28,6 +28,7 @@ func (b *bench) stream(path string, headers ...string) <-chan event {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, b.server.URL+path, http.NoBody)
 	b.check(err)
+	r.Header.Set("Authorization", b.bearer)
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // policy lets a page have our own style sheet, script, pictures and data, and nothing
@@ -36,7 +38,7 @@ func (s *site) guard(next http.Handler) http.Handler {
 			refuse(w, http.StatusForbidden, "asked for by a page of another site")
 		case r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
 			s.enter(w, r)
-		case s.o.Token == "" || saysNothing(r.URL.Path) || s.knows(r):
+		case saysNothing(r.URL.Path) || s.knows(r):
 			next.ServeHTTP(w, r)
 		default:
 			s.askForToken(w, r)
@@ -117,7 +119,7 @@ func (s *site) knows(r *http.Request) bool {
 		return s.isToken(strings.TrimSpace(token))
 	}
 	cookie, err := r.Cookie(s.cookieName())
-	return err == nil && same(cookie.Value, s.cookieValue())
+	return err == nil && s.o.Token != "" && same(cookie.Value, s.cookieValue())
 }
 
 // isToken reports whether there is a token, and this is it.
@@ -154,7 +156,7 @@ func (s *site) enter(w http.ResponseWriter, r *http.Request) {
 func (s *site) askForToken(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="stint"`)
 	s.fail(w, r, failure{
-		Status: http.StatusUnauthorized, Title: "Token wanted", Text: "this page requires its token",
-		Hint: "Authorization: Bearer TOKEN, or the form of this page", Token: true,
+		Status: http.StatusUnauthorized, Title: "Token wanted", Text: "this page requires its token: Authorization: Bearer TOKEN, or the form below",
+		Hint: "cat " + fleet.ShellWord(s.o.TokenFile), Token: true,
 	})
 }

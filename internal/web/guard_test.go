@@ -1,6 +1,8 @@
 package web_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"net/http"
 	"strings"
 	"testing"
@@ -44,7 +46,6 @@ func TestGuard(t *testing.T) {
 		"stream for another site":      {path: "/events", headers: []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "cors"}, want: 403},
 		"link on another site":         {headers: []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, want: 200},
 		"frame on another site":        {headers: []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, want: 403},
-		"token where none is wanted":   {headers: []string{"Authorization", "Bearer what"}, want: 200},
 		"what is not there, rebound":   {path: "/nothing", headers: []string{"Host", "evil.example"}, want: 421},
 		"what is not there":            {path: "/nothing", want: 404},
 		"style from a page of another": {path: "/style.css", headers: []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "style"}, want: 403},
@@ -71,10 +72,23 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestNoToken is about pages that were given none: nobody sees them, whatever is brought.
+func TestNoToken(t *testing.T) {
+	t.Parallel()
+	b := emptyBench(t, web.Options{Token: "0123456789abcdef"})
+	b.server.Config.Handler = web.New(web.Options{Now: clock})
+	sum := sha256.Sum256([]byte("cookie of "))
+	for _, headers := range [][]string{nil, {"Authorization", "Bearer "}, {"Cookie", "stint_=" + hex.EncodeToString(sum[:])}} {
+		if answer, _ := b.get("/", headers...); answer.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%q: got status %d, want 401", headers, answer.StatusCode)
+		}
+	}
+}
+
 func TestToken(t *testing.T) {
 	t.Parallel()
 	const token = "0123456789abcdef"
-	b := emptyBench(t, web.Options{Token: token})
+	b := emptyBench(t, web.Options{Token: token, TokenFile: "/home/me/my state/token"})
 	for name, c := range map[string]struct {
 		path    string
 		headers []string
@@ -106,7 +120,7 @@ func TestToken(t *testing.T) {
 	}
 	answer, text := b.get("/")
 	contains(t, "who asks without", answer.Header.Get("WWW-Authenticate"), "Bearer")
-	contains(t, "who asks without", text, `type="password"`)
+	contains(t, "who asks without", text, `type="password"`, "<code>cat &#39;/home/me/my state/token&#39;</code>")
 
 	answer, _ = b.get("/?token=" + token)
 	if got, want := answer.Header.Get("Location"), "/"; got != want {

@@ -312,11 +312,11 @@ func TestReadersHaveTime(t *testing.T) {
 	b.print(ended, strings.Repeat("a line\n", 20_000))
 	answer := &slow{ResponseRecorder: httptest.NewRecorder()}
 	begin := clock()
-	b.server.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/runs/"+string(ended)+"/log", nil))
+	b.server.Config.Handler.ServeHTTP(answer, request(t.Context(), "/runs/"+string(ended)+"/log"))
 	if got := len(answer.until); got < 2 || answer.Body.Len() < 140_000 {
 		t.Fatalf("got %d bytes and %d times by which they must be taken, want all and several", answer.Body.Len(), got)
 	}
-	b.server.Config.Handler.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost/report", nil))
+	b.server.Config.Handler.ServeHTTP(answer, request(t.Context(), "/report"))
 	if got, want := answer.until[len(answer.until)-1].Sub(begin).Round(10*time.Second), 30*time.Second; got != want {
 		t.Errorf("got a page to be taken within %v of when it was made, want %v", got, want)
 	}
@@ -335,7 +335,7 @@ func TestReportsAreMadeInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var under atomic.Int32
 		goOn := make(chan struct{})
-		pages := web.New(web.Options{Log: slog.New(slog.DiscardHandler), Now: clock, With: func(ctx context.Context, _ func(*inspect.Explainer) error) error {
+		pages := web.New(web.Options{Token: usualToken, Log: slog.New(slog.DiscardHandler), Now: clock, With: func(ctx context.Context, _ func(*inspect.Explainer) error) error {
 			if ctx.Value(ofReport{}) != nil {
 				under.Add(1)
 				<-goOn
@@ -344,7 +344,7 @@ func TestReportsAreMadeInTurn(t *testing.T) {
 		}})
 		ask := func(ctx context.Context, path string) int {
 			answer := httptest.NewRecorder()
-			pages.ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "http://localhost"+path, nil))
+			pages.ServeHTTP(answer, request(ctx, path))
 			return answer.Code
 		}
 		var all sync.WaitGroup

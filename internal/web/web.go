@@ -34,14 +34,15 @@ import (
 type Options struct {
 	// With runs a function with the fleet as it is at that moment. It may be called at
 	// any time by many requests at once; its engine's store is nil while nothing has run.
-	With    func(context.Context, func(*inspect.Explainer) error) error
-	Fleet   fleet.Name
-	Version string                              // of stint
-	Token   string                              // that a request must bring; empty: everybody who can connect may look
-	Open    func(path string) (*os.File, error) // opens a log, unless it is something else
-	Hosts   []string                            // names by which the page may be asked for, beside localhost and addresses
-	Log     *slog.Logger
-	Now     func() time.Time
+	With      func(context.Context, func(*inspect.Explainer) error) error
+	Fleet     fleet.Name
+	Version   string                              // of stint
+	Token     string                              // that a request must bring; without one all are refused
+	TokenFile string                              // that holds it
+	Open      func(path string) (*os.File, error) // opens a log, unless it is something else
+	Hosts     []string                            // names by which the page may be asked for, beside localhost and addresses
+	Log       *slog.Logger
+	Now       func() time.Time
 }
 
 type site struct {

@@ -65,6 +65,7 @@ func all() []escape {
 		{"a file in the state folder", false, func() error { return creates(filepath.Join(state, "planted")) }},
 		{"the store", false, func() error { return appends(filepath.Join(state, "stint.db")) }},
 		{"the store, read", false, func() error { return reads(filepath.Join(state, "stint.db")) }},
+		{"the token of the pages, read", false, func() error { return reads(filepath.Join(state, "token")) }},
 		{"the lock of a lane", false, func() error { return appends(filepath.Join(state, "locks/code.1.lock")) }},
 		{"the run's log", false, func() error { return appends(filepath.Join(run, "log")) }},
 		{"the run's prompt", false, func() error { return appends(filepath.Join(run, "prompt")) }},
