@@ -203,11 +203,11 @@ func (s *roomStorm) blows(pause time.Duration) bool {
 
 // look checks that no more waits than there is room for, and that no more places are taken.
 func (s *roomStorm) look() {
-	waiting, taken := s.waiting(), len(s.numbers("select 1 from places where given_at is null"))
+	waiting, taken := s.waiting(), len(s.numbers("select 1 from reviews where taken = 1"))
 	if len(waiting) > s.size.limit || taken > s.size.limit {
 		s.Errorf("%d places are taken, and %d branches wait, want at most %d: %q", taken, len(waiting), s.size.limit, waiting)
 	}
-	pids := s.numbers("select r.pid from places p join runs r on r.id = p.run where p.given_at is null and r.ended_at is null")
+	pids := s.numbers("select r.pid from reviews p join runs r on r.id = p.run where p.taken = 1 and r.ended_at is null")
 	s.count(func() {
 		s.most = max(s.most, len(waiting))
 		for _, pid := range pids {

@@ -16,7 +16,7 @@ import (
 func (p Tx) Complete(r fleet.Run) error {
 	p.ends(r.ID)
 	if r.NoWork {
-		p.Ahead(p.Places.Like(table.Place{Run: r.ID}))
+		p.Ahead(p.Reviews.Like(reviewRow(r.ID)))
 	}
 	p.Ahead(p.Claims.Like(claimRow(r.Key)))
 	fenced := r.Key != "" && r.Verdict.Outcome != fleet.Lost

@@ -144,7 +144,7 @@ func (p Tx) begins(b store.Begin) {
 		}
 		p.Ahead(p.Agents.Ask("agent", agent), p.Billed.Ask("agent", agent, lastBilled(agent)))
 		if t.Room.Takes { // a run that worked before may have its place
-			p.Ahead(p.Places.Like(table.Place{Run: b.Run}), p.Places.Ask("given_at", nil), p.Away.Ask())
+			p.Ahead(p.Reviews.Like(reviewRow(b.Run)), p.Reviews.Ask("taken", 1), p.Away.Ask())
 		}
 	}
 }
@@ -226,7 +226,7 @@ func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	ask := Admission{Terms: t, Now: p.Now(), State: a.On(r.Host)}
 	if t.Room.Takes {
 		away, _ := p.Away.Get(fleet.Away{})
-		ask.Taken, ask.Away = len(p.Places.Where("given_at", nil)), away.At(p.Now())
+		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), away.At(p.Now())
 	}
 	for _, o := range p.underWay() {
 		if o.ID == r.ID {

@@ -89,7 +89,7 @@ func (p Tx) SeeTasks(list []store.TaskSight) {
 // Retry forgets what sessions left of a task, but that its tracker is owed a word. It reports
 // whether there was anything.
 func (p Tx) Retry(task fleet.TaskID) (found bool) {
-	p.Ahead(p.Feedback.Ask("task", task))
+	p.Ahead(p.Reviews.Ask("task", task))
 	p.Ahead(p.asksRanking()...)
 	if m, remembered := p.Tasks.Get(fleet.TaskMemory{Task: task}); remembered {
 		found = true
@@ -101,10 +101,10 @@ func (p Tx) Retry(task fleet.TaskID) (found bool) {
 			p.Tasks.Delete(m)
 		}
 	}
-	for _, f := range p.Feedback.Where("task", task) {
-		if f.Rounds > 0 {
-			f.Rounds, found = 0, true
-			p.Feedback.Put(f)
+	for _, r := range p.Reviews.Where("task", task) {
+		if r.Feedback.Rounds > 0 {
+			r.Feedback.Rounds, found = 0, true
+			p.Reviews.Put(r)
 		}
 	}
 	return p.wake(task) || found

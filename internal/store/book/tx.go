@@ -33,6 +33,13 @@ func (p Tx) task(id fleet.TaskID) fleet.TaskMemory {
 	return m
 }
 
+func (p Tx) review(run fleet.RunID) table.Review {
+	r, _ := p.Reviews.Get(reviewRow(run))
+	return r
+}
+
+func reviewRow(run fleet.RunID) table.Review { return table.Review{Review: fleet.Review{Run: run}} }
+
 func (p Tx) agent(name string) table.Agent {
 	a, _ := p.Agents.Get(agentRow(name))
 	return a

@@ -135,10 +135,7 @@ func (w Writer) SaveReview(ctx context.Context, r fleet.Review) error {
 
 // SaveFeedback stores what was said of a run's work, in place of what was.
 func (w Writer) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
-	return w.note(ctx, func(p Tx) {
-		f.At = table.Whole(f.At)
-		p.Feedback.Put(f)
-	}, "save feedback on run %s", f.Run)
+	return w.note(ctx, func(p Tx) { p.SaveFeedback(f) }, "save feedback on run %s", f.Run)
 }
 
 // SeePlaces takes what was found of runs' work into their places.

@@ -12,8 +12,7 @@ import (
 func Forgettable(before time.Time) Only {
 	return Only{
 		fmt.Sprintf(`id < ? and ended_at < ? and held = 0
-and not exists (select 1 from places where run = runs.id and given_at is null)
-and not exists (select 1 from feedback where run = runs.id and said <> '')
+and not exists (select 1 from reviews where run = runs.id and (taken = 1 or said <> ''))
 and id not in (select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;')
 and id not in (select run from tasks where rests > 0)
 and id not in (select b.bill from agents join runs b on b.agent = agents.agent and b.bill > agents.billed_after and b.bill >= coalesce(

@@ -53,7 +53,7 @@ func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Rese
 func (r Reader) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error) {
 	return read(ctx, r, "reviews", func(add func(time.Time)) Statement {
 		return Statement{
-			SQL:  "select given_at from places where given_at >= $1 union select looked_at from places where looked_at >= $1 order by 1",
+			SQL:  "select given_at from reviews where given_at >= $1 union select looked_at from reviews where looked_at >= $1 order by 1",
 			Args: []any{since.UnixMilli()},
 			Scan: func(row Scanner) error {
 				var at time.Time
@@ -69,12 +69,13 @@ func (r Reader) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, 
 func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	all := map[fleet.RunID]fleet.Review{}
 	err := r.Read(ctx, func(time.Time) (ask []Statement) {
-		add := func(r fleet.Review) { all[r.Run] = r }
+		add := func(r Review) { all[r.Run] = r.Review }
+		const known = "(decision <> '' or checked_tip <> '')"
 		for ids := range slices.Chunk(runs, mostPlaces) {
-			ask = append(ask, Reviews().Select(add, "where run in "+places(ids), args(ids)...))
+			ask = append(ask, Reviews().Select(add, "where "+known+" and run in "+places(ids), args(ids)...))
 		}
 		if len(runs) == 0 {
-			ask = append(ask, Reviews().Select(add, ""))
+			ask = append(ask, Reviews().Select(add, "where "+known))
 		}
 		return ask
 	})
@@ -85,7 +86,10 @@ func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.Run
 func (r Reader) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error) {
 	all := map[fleet.RunID]fleet.Feedback{}
 	err := r.Read(ctx, func(time.Time) []Statement {
-		return []Statement{Feedback().Select(func(f fleet.Feedback) { all[f.Run] = f }, "")}
+		return []Statement{Reviews().Select(func(r Review) {
+			r.Feedback.Run = r.Run
+			all[r.Run] = r.Feedback
+		}, "where task <> ''")}
 	})
 	return all, wrap(err, "read feedback")
 }

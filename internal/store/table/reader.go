@@ -104,4 +104,4 @@ func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet
 }
 
 const takenPlaces = `select p.run, case when r.id is null or r.ended_at is not null then 1 else 0 end, case when r.commits <> '[]' then 1 else 0 end, coalesce(r.host, '')
-from places p left join runs r on r.id = p.run where p.given_at is null order by p.run`
+from reviews p left join runs r on r.id = p.run where p.taken = 1 order by p.run`

@@ -26,32 +26,18 @@ func Spending() Table[Spent] {
 	}}
 }
 
-// Reviews is what was decided of the work of runs, and how it was checked.
-func Reviews() Table[fleet.Review] {
-	return Table[fleet.Review]{"reviews", 1, func(r *fleet.Review) []Column {
+// Reviews is the way of the work of runs through review.
+func Reviews() Table[Review] {
+	return Table[Review]{"reviews", 1, func(r *Review) []Column {
+		f := &r.Feedback
 		return columns(
 			"run", &r.Run, "tip", &r.Tip, "decision", &r.Decision, "reason", &r.Reason, "url", &r.URL,
 			"decided_by", &r.By, "landed_as", &r.Commit, "landed_on", &r.Base,
 			"decided_at", When(&r.DecidedAt), "checked_tip", &r.Check.Tip, "check_ok", Flag{&r.Check.OK},
 			"check_reason", &r.Check.Reason, "checked_at", When(&r.Check.At),
+			"task", &f.Task, "rounds", &f.Rounds, "seen", Words{&f.Seen}, "said", &f.Said, "said_at", When(&f.At),
+			"taken", Flag{&r.Taken}, "looked_at", When(&r.LookedAt), "given_at", When(&r.GivenAt),
 		)
-	}}
-}
-
-// Feedback is what was said of the work of runs.
-func Feedback() Table[fleet.Feedback] {
-	return Table[fleet.Feedback]{"feedback", 1, func(f *fleet.Feedback) []Column {
-		return columns(
-			"run", &f.Run, "task", &f.Task, "rounds", &f.Rounds, "seen", Words{&f.Seen}, "said", &f.Said,
-			"at", When(&f.At),
-		)
-	}}
-}
-
-// Places is the places in review.
-func Places() Table[Place] {
-	return Table[Place]{"places", 1, func(p *Place) []Column {
-		return columns("run", &p.Run, "taken_at", When(&p.TakenAt), "looked_at", When(&p.LookedAt), "given_at", When(&p.GivenAt))
 	}}
 }
 

@@ -32,9 +32,7 @@ type Tx struct {
 	Spent    Rows[Spent]
 	Tasks    Rows[fleet.TaskMemory]
 	Pauses   Rows[fleet.Pause]
-	Places   Rows[Place]
-	Reviews  Rows[fleet.Review]
-	Feedback Rows[fleet.Feedback]
+	Reviews  Rows[Review]
 	Notices  Rows[Notice]
 	Away     Rows[fleet.Away] // one
 	Hosts    Rows[fleet.Host] // without when they were heard of
@@ -78,9 +76,7 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Spent, Spending(), stays)
 	add(tx, &tx.Tasks, Tasks(), shrinks)
 	add(tx, &tx.Pauses, Pauses(), shrinks)
-	add(tx, &tx.Places, Places(), shrinks)
-	add(tx, &tx.Reviews, Reviews(), stays)
-	add(tx, &tx.Feedback, Feedback(), stays)
+	add(tx, &tx.Reviews, Reviews(), shrinks)
 	add(tx, &tx.Notices, Notices(), shrinks)
 	add(tx, &tx.Away, Away(), apart)
 	add(tx, &tx.Hosts, Hosts(), shrinks)

@@ -82,12 +82,13 @@ type Spent struct {
 	fleet.Spent        // without what is reserved for sessions under way
 }
 
-// Place is a row of places: one in review that work has, or had.
-type Place struct {
-	Run      fleet.RunID
-	TakenAt  time.Time
-	LookedAt time.Time // when a person was first found to look at the work; zero: not yet
-	GivenAt  time.Time // when somebody decided about it; zero: it is taken
+// Review is a row of reviews: the way of a run's work through review.
+type Review struct {
+	fleet.Review
+	Feedback fleet.Feedback // without the run
+	Taken    bool           // it has a place
+	LookedAt time.Time      // when a person was first found to look at the work; zero: not yet
+	GivenAt  time.Time      // when somebody decided about it, and the place was free; zero: not yet
 }
 
 // Notice is a row of notices: when people last got which news.

@@ -277,8 +277,9 @@ create table tasks (
   trouble  text not null default ''            -- why its source does not show the state; empty: nothing is known to be in the way
 ) strict, without rowid;
 
--- The decisions on the work that runs left on branches of their own, and its checks. Git may know a
--- branch of a run that the record does not.
+-- The way of the work that runs left through review: the decisions on it, its checks, what checks and reviewers said of
+-- it, which the next session at the task is to answer, and its place. Git may know a branch of a run that the record does
+-- not. A place is reserved for work before it begins.
 create table reviews (
   run          text primary key,
   tip          text not null,                  -- of the branch, when it was decided; empty: nothing was
@@ -292,19 +293,21 @@ create table reviews (
   checked_tip  text not null,                  -- of the branch, when it was last tried on the target; empty: never
   check_ok     integer not null default 0 check (check_ok in (0, 1)),
   check_reason text not null,
-  checked_at   integer
+  checked_at   integer,
+  task         text not null,                  -- of what was said; empty: nothing ever was
+  rounds       integer not null,               -- how often that became work
+  seen         text not null,                  -- marks of what is known, with blanks between them
+  said         text not null,                  -- what the next session is to answer; empty: nothing
+  said_at      integer,
+  taken        integer not null check (taken in (0, 1)), -- the work has a place
+  looked_at    integer,                        -- when a person was first found to look at the work; null: not yet
+  given_at     integer                         -- when somebody decided about it, and the place was free; null: not yet
 ) strict, without rowid;
 
--- Words of checks and reviewers about published work, or of a landing that failed, which the next session
--- at the task is to answer on the run's own branch.
-create table feedback (
-  run    text primary key,                     -- that left the branch
-  task   text not null,
-  rounds integer not null,                     -- how often it became work
-  seen   text not null,                        -- marks of what is known, with blanks between them
-  said   text not null,                        -- what the next session is to answer; empty: nothing
-  at     integer not null                      -- when it was said
-) strict, without rowid;
+create index reviews_said on reviews (task) where task <> '';
+create index reviews_taken on reviews (run) where taken = 1;
+create index reviews_given on reviews (given_at) where given_at is not null;
+create index reviews_looked on reviews (looked_at) where looked_at is not null;
 
 -- When people last got which news, so that not every worker sends it.
 create table notices (
@@ -321,19 +324,6 @@ create table pauses (
   until    integer,                            -- null: until it is resumed
   reason   text not null
 ) strict, without rowid;
-
--- The places in review that work has, or had. The work that waits for review is in git; a place is
--- reserved for it before the work begins.
-create table places (
-  run       text primary key,                  -- the store may not know it
-  taken_at  integer not null,
-  looked_at integer,                           -- when a person was first found to look at the work; null: not yet
-  given_at  integer                            -- when somebody decided about it; null: it is taken
-) strict, without rowid;
-
-create index places_taken on places (run) where given_at is null;
-create index places_given on places (given_at) where given_at is not null;
-create index places_looked on places (looked_at) where looked_at is not null;
 
 -- The machines of the fleet, as each said of itself when it last fired.
 create table hosts (
