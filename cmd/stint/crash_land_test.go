@@ -22,7 +22,7 @@ func landStops() []string {
 }
 
 func publishStops() []string {
-	return []string{"Trunk.Push", "Publisher.Publish", "Store.SaveReview published"}
+	return []string{"Trunk.Push", "Hook.Ask", "Store.SaveReview published"}
 }
 
 const crashLandConfig = `fleet = "crash"

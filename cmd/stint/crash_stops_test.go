@@ -59,7 +59,7 @@ func crashstint() {
 		e.Trunk = crashTrunk{e.Trunk, stop}
 		e.Graders = crashGraders{e.Graders, stop}
 		if e.Publisher != nil {
-			e.Publisher = crashPublisher{e.Publisher, stop}
+			e.Publisher = crashHook{e.Publisher, stop}
 		}
 	}
 	os.Exit(cli.Main(os.Args[1:], s))
@@ -231,11 +231,11 @@ func (c crashGraders) Check(ctx context.Context, q engine.Question) (string, err
 	return answer(c.stop, "Graders.Check", func() (string, error) { return c.Graders.Check(ctx, q) })
 }
 
-type crashPublisher struct {
-	engine.Publisher
+type crashHook struct {
+	engine.Hook
 	stop stop
 }
 
-func (c crashPublisher) Publish(ctx context.Context, argv []string, summary []byte) ([]byte, error) {
-	return answer(c.stop, "Publisher.Publish", func() ([]byte, error) { return c.Publisher.Publish(ctx, argv, summary) })
+func (c crashHook) Ask(ctx context.Context, question []byte, argv ...string) ([]byte, error) {
+	return answer(c.stop, "Hook.Ask", func() ([]byte, error) { return c.Hook.Ask(ctx, question, argv...) })
 }

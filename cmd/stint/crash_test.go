@@ -82,7 +82,7 @@ func notStops() map[string][]string {
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
 		"see TestCrashImport":               {"Store.Import"},
 		"see TestCrashForget":               {"Store.Forget"},
-		"see TestCrashPublish":              {"Trunk.Push", "Publisher.Publish"},
+		"see TestCrashPublish":              {"Trunk.Push", "Hook.Ask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Rescue", "Repo.Tidy"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
 		"for news, which may be lost":       {"Store.NoticeDue", "Store.ForgetNotice"},
@@ -108,7 +108,7 @@ func TestCrashStopsAreAll(t *testing.T) {
 	parts := []reflect.Type{
 		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Sources](), reflect.TypeFor[engine.Lanes](),
 		reflect.TypeFor[engine.Stopper](), reflect.TypeFor[engine.Runner](), reflect.TypeFor[engine.Later](),
-		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](), reflect.TypeFor[engine.Trunk](), reflect.TypeFor[engine.Publisher](),
+		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](), reflect.TypeFor[engine.Trunk](), reflect.TypeFor[engine.Hook](),
 	}
 	methods := map[string]bool{"Lane.Release": true}
 	for _, part := range parts {

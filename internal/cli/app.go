@@ -18,6 +18,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"stint/internal/box"
 	"stint/internal/claim"
 	"stint/internal/command"
@@ -56,9 +58,23 @@ func (a *app) loadConfig() (*config.Config, error) {
 	return c, actForOwner(c)
 }
 
-// withEngine runs fn with the whole of the fleet. Before a store is opened, check may
-// refuse what is wrong with the command line; its engine has no store.
-func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine.Engine) error) error {
+// opened is what a command has of its fleet: its parts, what may be done with them, and what can be said of them.
+type opened struct {
+	*survey.Fleet
+	*engine.Engine
+	*inspect.Explainer
+}
+
+// open has a command run fn with what it needs of the fleet.
+func (a *app) open(needs access, fn func(ctx context.Context, f opened, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.with(cmd.Context(), needs, func(f opened) error { return fn(cmd.Context(), f, args) })
+	}
+}
+
+// with runs fn with the whole of the fleet. Before a store is opened, checks may refuse what is wrong with the command
+// line; their engine has no store. What only reads has a person at a terminal get warnings in the words of all commands, and no log.
+func (a *app) with(ctx context.Context, needs access, fn func(opened) error, checks ...func(*engine.Engine) error) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
@@ -89,7 +105,7 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			Withhold: survey.Withhold,
 		},
 		Sources:   sources,
-		Ranker:    newAsker(c, c.Selector.Command, maxPayload),
+		Ranker:    newHook(c, c.Selector.Command, maxPayload),
 		Lanes:     claim.Locks(c.State),
 		Stopper:   sessions,
 		Runner:    runner,
@@ -99,9 +115,9 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 		Later:     systemd.Units{},
 		Graders:   graders{runner, &c.Trust},
 		Notices:   a.newNotices(c),
-		Publisher: newPublisher(c),
-		Forge:     newAsker(c, c.Review.Outcome, review.MaxAnswer),
-		Reviewers: newAsker(c, c.Review.Feedback, maxFeedback),
+		Publisher: newHook(c, c.Review.Publish, maxPayload),
+		Forge:     newHook(c, c.Review.Outcome, review.MaxAnswer),
+		Reviewers: newHook(c, c.Review.Feedback, maxFeedback),
 		Repo:      places,
 		Trunk:     places.Clone,
 		Folders:   folders,
@@ -112,39 +128,28 @@ func (a *app) withEngine(ctx context.Context, how access, check, fn func(*engine
 			return systemd.Unenforced(os.DirFS("/"), "self", properties)
 		},
 	}
-	if check != nil {
+	for _, check := range checks {
 		if err := check(e); err != nil {
 			return err
 		}
 	}
-	return a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) error {
+	if needs&repository != 0 {
+		if err := a.missingRepository(ctx, c); err != nil {
+			return err
+		}
+	}
+	return a.withStore(ctx, c, needs, func(s store.Store) error {
 		e.Store, e.Here = s, sessions.Here()
 		if a.Tamper != nil {
 			a.Tamper(e)
 		}
-		return fn(e)
-	})
-}
-
-// explain is [app.withEngine] for a command that only reads. A person at a terminal gets its warnings in
-// the words of all commands, and no log.
-func (a *app) explain(ctx context.Context, fn func(*inspect.Explainer) error) error {
-	return a.withEngine(ctx, reading, nil, func(e *engine.Engine) error {
-		if _, shown := terminal(a.Stderr); shown && !a.json {
+		if _, shown := terminal(a.Stderr); shown && !a.json && needs&writing == 0 {
 			e.Log = slog.New(spoken{e.Log.Handler(), a.Stderr})
 		}
-		return fn(&inspect.Explainer{Fleet: e.Fleet})
-	})
-}
-
-// withPast is [app.explain] for a command that shows the record. Where there is none, it says
-// so.
-func (a *app) withPast(ctx context.Context, fn func(*inspect.Explainer) error) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		if !e.Recorded() {
+		if needs&record != 0 && !e.Recorded() {
 			a.nothingYet()
 		}
-		return fn(e)
+		return fn(opened{e.Fleet, e, &inspect.Explainer{Fleet: e.Fleet}})
 	})
 }
 
@@ -388,23 +393,26 @@ func operators(c *config.Config, argv []string) command.Command {
 	}
 }
 
-// asker is a command that is asked.
-type asker struct{ command.Command }
+// hook is a command of the operator's.
+type hook struct{ command.Command }
 
-// newAsker is nil where there is no command.
-func newAsker(c *config.Config, argv []string, limit int) engine.Asker {
+// newHook is nil where there is no command.
+func newHook(c *config.Config, argv []string, limit int) engine.Hook {
 	if len(argv) == 0 {
 		return nil
 	}
-	a := asker{operators(c, argv)}
-	a.Limit = limit
-	return a
+	h := hook{operators(c, argv)}
+	h.Limit = limit
+	return h
 }
 
 // Ask hands the question to the command and returns what it prints.
-func (a asker) Ask(ctx context.Context, question []byte) ([]byte, error) {
-	a.Stdin = question
-	return a.Output(ctx)
+func (h hook) Ask(ctx context.Context, question []byte, argv ...string) ([]byte, error) {
+	h.Stdin = question
+	if len(argv) > 0 {
+		h.Named, h.Argv = h.Argv, argv
+	}
+	return h.Output(ctx)
 }
 
 // maxFeedback is some hundred comments on each of some hundred items.
@@ -412,6 +420,7 @@ const maxFeedback = 8 << 20
 
 // nothingYet says that the fleet has no store. An object says so by what is not in it.
 func (a *app) nothingYet() {
+	a.nothing = true
 	if !a.json {
 		fmt.Fprintln(a.Stderr, "stint: "+plain.Text(screen.NoStore(a.storeless)))
 	}

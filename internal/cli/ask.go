@@ -61,12 +61,15 @@ func (a *app) answer(ctx context.Context, c *config.Config, q door.Request) (ans
 	if q.Verb == door.TaskAdd {
 		return a.addTask(ctx, c, q)
 	}
-	how := accessFor(q.DryRun)
-	if q.Verb == door.ClaimVerify || q.Verb == door.TaskShow {
+	how := writing
+	switch {
+	case q.Verb == door.ClaimVerify || q.Verb == door.TaskShow:
 		how = reading
+	case q.DryRun:
+		how = trying
 	}
 	h := store.Hold{Key: q.Key, Holder: q.Holder, Epoch: q.Epoch}
-	err = a.withStoreOf(ctx, c, how, func(_ *config.Config, s store.Store) (err error) {
+	err = a.withStore(ctx, c, how, func(s store.Store) (err error) {
 		switch q.Verb {
 		case door.ClaimVerify:
 			answer.Claim, err = a.verified(ctx, s, q)

@@ -10,7 +10,6 @@ import (
 
 	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/store"
@@ -35,8 +34,12 @@ that does not add up was changed by another hand, or the store is damaged: statu
 SESSIONS are the runs that had a claim, PART their part of all sessions, and SPAWNED those that
 fires started. ENTITLED is the category's entitlement in the fires of that time. SHARE is its
 target part of all sessions when every category can start.`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runAudit, &span),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if span.Over(span.From) {
+				return usage(errors.New("--until: want a time after --since"))
+			}
+			return a.with(cmd.Context(), reading|record, func(f opened) error { return a.runAudit(cmd.Context(), f, span) })
+		},
 	}
 	cmd.Flags().Var(pastFlag(&span.From, a.Now), "since",
 		"begin at this `TIME`, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)")
@@ -44,42 +47,37 @@ target part of all sessions when every category can start.`,
 	return cmd
 }
 
-func (a *app) runAudit(ctx context.Context, span store.Span) error {
-	if span.Over(span.From) {
-		return usage(errors.New("--until: want a time after --since"))
+func (a *app) runAudit(ctx context.Context, f opened, span store.Span) error {
+	r, err := f.Audit(ctx, span)
+	if err != nil {
+		return err
 	}
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		r, err := e.Audit(ctx, span)
-		if err != nil {
+	if span.From.Unix() == 0 && span.To.IsZero() {
+		if r.Off, err = f.Discrepancies(ctx); err != nil {
 			return err
 		}
-		if span.From.Unix() == 0 && span.To.IsZero() {
-			if r.Off, err = e.Discrepancies(ctx); err != nil {
-				return err
-			}
-		}
-		if err := a.noteEdge(ctx, e, span.From); err != nil {
-			return err
-		}
-		a.printAudit(r)
-		var errs []error
-		if n := len(r.Violations); n > 0 {
-			errs = append(errs, fmt.Errorf("audit: lanes held by two runs at once: %d", n))
-		}
-		if n := r.Shared(); n > 0 {
-			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that worked on while others had their lane or their task: %d", n),
-				"a host slept, or a supervisor was stopped, for longer than the lease; their work is not graded"))
-		}
-		if n := len(r.Off); n > 0 {
-			errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),
-				"find out who else writes "+e.Config.State+", and put a copy of the store back, or begin with a new state folder"))
-		}
-		return errors.Join(errs...)
-	})
+	}
+	if err := a.noteEdge(ctx, f, span.From); err != nil {
+		return err
+	}
+	a.printAudit(r)
+	var errs []error
+	if n := len(r.Violations); n > 0 {
+		errs = append(errs, fmt.Errorf("audit: lanes held by two runs at once: %d", n))
+	}
+	if n := r.Shared(); n > 0 {
+		errs = append(errs, fleet.WithHint(fmt.Errorf("audit: sessions that worked on while others had their lane or their task: %d", n),
+			"a host slept, or a supervisor was stopped, for longer than the lease; their work is not graded"))
+	}
+	if n := len(r.Off); n > 0 {
+		errs = append(errs, fleet.WithHint(fmt.Errorf("audit: figures that do not add up: %d", n),
+			"find out who else writes "+f.Config.State+", and put a copy of the store back, or begin with a new state folder"))
+	}
+	return errors.Join(errs...)
 }
 
 // noteEdge says that the record goes back less far than is looked back, if it does.
-func (a *app) noteEdge(ctx context.Context, e *inspect.Explainer, since time.Time) error {
+func (a *app) noteEdge(ctx context.Context, e opened, since time.Time) error {
 	text, err := e.Edge(ctx, since)
 	if text != "" {
 		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: %s\n", text)

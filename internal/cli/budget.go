@@ -9,11 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/config"
+	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/store"
 	"stint/internal/view"
 )
 
@@ -25,35 +24,27 @@ func newBudget(a *app) *cobra.Command {
 budget allows, and how much is reserved for sessions under way; and for each agent what its
 next session will reserve, computed from its last bills. A bill that was too high to count
 in full is listed: "stint help agents".`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
-				b, err := e.Budget(cmd.Context())
-				if err == nil && !a.asObject(view.Budget().JSON(b)) {
-					a.printBudget(b)
-				}
-				return err
-			})
-		},
+		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
+			b, err := f.Budget(ctx)
+			if err == nil && !a.asObject(view.Budget().JSON(b)) {
+				a.printBudget(b)
+			}
+			return err
+		}),
 	}
-	var (
-		reason string
-		dryRun bool
-	)
-	reset := &cobra.Command{
+	var reason string
+	reset := a.dry(&cobra.Command{
 		Use:   "reset SCOPE",
 		Short: "Remove today's use from a budget's account",
 		Long: `Remove what a scope used today from its account: fleet, agent:NAME or category:NAME.
 Reserves of sessions under way stay, and runs keep their bills. A wrong bill is on three
 accounts: its agent's, its category's and the fleet's. The reset is recorded with its reason.`,
 		Example: `  stint budget reset agent:claude --reason "the bill of a million was a typo"`,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), cmp.Or(reason, "by "+a.user()), dryRun)
+			return a.budgetReset(cmd.Context(), fleet.Scope(args[0]), cmp.Or(reason, "by "+a.user()))
 		},
-	}
+	})
 	reset.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for other people")
-	addDryRun(reset, &dryRun)
 	cmd.AddCommand(reset)
 	return cmd
 }
@@ -93,26 +84,20 @@ func resetText(r fleet.Reset) string {
 	return fmt.Sprintf("%s: %d runs, %s tokens and %.2f USD struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), r.USD, r.Reason)
 }
 
-func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string, dryRun bool) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
+func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string) error {
+	check := func(e *engine.Engine) error {
+		known := plain.Each(e.Config.AllBudgets(), func(b fleet.Budget) string { return string(b.Scope) })
+		if !slices.Contains(known, string(scope)) {
+			return fleet.WithHint(usage(fmt.Errorf("there is no budget of %q", scope)), "want one of: "+strings.Join(known, ", "))
+		}
+		return nil
 	}
-	known := plain.Each(c.AllBudgets(), func(b fleet.Budget) string { return string(b.Scope) })
-	if !slices.Contains(known, string(scope)) {
-		return fleet.WithHint(usage(fmt.Errorf("there is no budget of %q", scope)), "want one of: "+strings.Join(known, ", "))
-	}
-	return a.withStoreOf(ctx, c, existing|accessFor(dryRun), func(_ *config.Config, s store.Store) error {
-		if s == nil {
-			a.nothingYet()
+	return a.with(ctx, existing|record, func(f opened) error {
+		if !f.Recorded() {
 			return fmt.Errorf("nothing was used of the budget of %s: %w", scope, fleet.ErrNothing)
 		}
-		before, err := s.ResetBudget(ctx, scope, reason)
-		if err != nil {
-			return err
-		}
+		before, err := f.Store.ResetBudget(ctx, scope, reason)
 		r := fleet.Reset{At: a.Now(), Spent: before, Reason: reason}
-		a.sayLine(view.Reset(dryRun).JSON(r), dry(dryRun)+resetText(r))
-		return nil
-	})
+		return a.sayDone(err, view.Reset(a.dryRun).JSON(r), a.dryMark()+resetText(r))
+	}, check)
 }

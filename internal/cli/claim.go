@@ -31,8 +31,6 @@ type claimOptions struct {
 	done      bool
 	abandoned bool
 	reason    string
-	all       bool
-	dryRun    bool
 }
 
 func newClaim(a *app) *cobra.Command {
@@ -75,18 +73,27 @@ a slip of one of the commands below is refused, unless it is a task's id: for th
 
 func newClaimTake(a *app) *cobra.Command {
 	var o claimOptions
-	cmd := &cobra.Command{
+	cmd := a.dry(&cobra.Command{
 		Use:   "take TASK",
 		Short: "Take a claim, or renew your own",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.claimTake(cmd.Context(), args[0], o)
+			h, named, err := a.hold(args[0], o, fleet.ParseKey)
+			if err != nil {
+				return err
+			}
+			answer, err := a.ask(cmd.Context(), door.Request{
+				Verb: door.ClaimTake, Key: h.Key, Holder: h.Holder, Named: named, TTL: o.ttl, Note: o.note, DryRun: a.dryRun,
+			})
+			if err != nil {
+				return err
+			}
+			a.note(answer.Note)
+			return a.printGrant(answer.Grant, answer.Claim, named)
 		},
-	}
+	})
 	o.addHolder(cmd)
 	o.addTTL(cmd)
 	cmd.Flags().Var(textFlag(&o.note), "note", "what it is for, shown to others")
-	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
@@ -94,50 +101,54 @@ func newClaimCheck(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "check TASK",
 		Short: "Check whether a task is free (status 0) or held (status 4)",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.claimCheck(cmd.Context(), args[0])
+			key, err := fleet.ParseAnyKey(args[0])
+			if err != nil {
+				return usage(err)
+			}
+			return a.with(cmd.Context(), reading|record, func(f opened) error { return a.claimCheck(cmd.Context(), f, key) })
 		},
 	}
 }
 
 func newClaimRenew(a *app) *cobra.Command {
 	var o claimOptions
-	cmd := &cobra.Command{
+	cmd := a.dry(&cobra.Command{
 		Use:   "renew TASK",
 		Short: "Move the expiry of your own claim",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.claimRenew(cmd.Context(), args[0], o)
+			h, _, err := a.hold(args[0], o, fleet.ParseKey)
+			if err != nil {
+				return err
+			}
+			answer, err := a.ask(cmd.Context(), door.Request{
+				Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: o.ttl, DryRun: a.dryRun,
+			})
+			return a.printHeld(h, view.ClaimRenewed, answer.Claim, err)
 		},
-	}
+	})
 	o.addHolder(cmd)
 	o.addEpoch(cmd)
 	o.addTTL(cmd)
-	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
 func newClaimRelease(a *app) *cobra.Command {
 	var o claimOptions
-	cmd := &cobra.Command{
+	cmd := a.dry(&cobra.Command{
 		Use:   "release TASK",
 		Short: "Release your own claim",
 		Long: `Release your own claim. Naming another holder releases a claim that is stuck, and ends that
 holder's right to work on the task. While a session holds the claim and lives, this is
 denied: status 4. If nobody can know whether it lives, --abandoned says that it does not.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.claimRelease(cmd.Context(), args[0], o)
-		},
-	}
+		RunE: func(cmd *cobra.Command, args []string) error { return a.claimRelease(cmd.Context(), args[0], o) },
+	})
 	o.addHolder(cmd)
 	o.addEpoch(cmd)
 	cmd.Flags().BoolVar(&o.done, "done", false, "the work is finished")
 	cmd.Flags().BoolVar(&o.abandoned, "abandoned", false, "the work was given up")
 	cmd.Flags().Var(textFlag(&o.reason), "reason", "why")
 	cmd.MarkFlagsMutuallyExclusive("done", "abandoned")
-	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
@@ -157,18 +168,30 @@ nobody else:
 
   #!/bin/sh
   exec stint claim verify`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			q := door.Request{Verb: door.ClaimVerify, Epoch: o.epoch}
+			own := a.Getenv("STINT_RUN_ID")
+			var err error
 			switch {
 			case len(args) == 1 && o.epoch == 0:
 				return usage(errors.New("--epoch is needed with a task"))
 			case len(args) == 1:
-				return a.claimVerify(cmd.Context(), args[0], o)
+				q.Key, err = fleet.ParseKey(args[0])
+				q.Holder = fleet.Holder(a.Getenv("STINT_HOLDER"))
 			case o.epoch != 0:
 				return usage(errors.New("--epoch needs a task"))
+			case own == "": // no session: nothing to verify
+				a.asObject(view.Claim().JSON(view.ClaimState{Status: view.ClaimFree}))
+				return nil
 			default:
-				return a.claimVerifyOwn(cmd.Context())
+				q.Run, err = fleet.ParseRunID(own)
 			}
+			if err != nil {
+				return usage(err)
+			}
+			// A lost claim is reported as such, taken since or not.
+			answer, err := a.ask(cmd.Context(), q)
+			return a.printHeld(store.Hold{Key: answer.Claim.Key, Epoch: answer.Claim.Epoch}, view.ClaimHeld, answer.Claim, err)
 		},
 	}
 	o.addEpoch(cmd)
@@ -176,17 +199,38 @@ nobody else:
 }
 
 func newClaimList(a *app) *cobra.Command {
-	var o claimOptions
+	var asked store.Listing
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the claims that are held",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.claimList(cmd.Context(), o)
-		},
+		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
+			now, err := f.Record().List(ctx, asked)
+			if err != nil {
+				return err
+			}
+			held := f.Desk().Held(ctx, now)
+			list, keys := now.Claims, map[fleet.Key]bool{} // the listed claims are looked up one by one, and may be many
+			if !asked.All {
+				list = held
+			}
+			for _, c := range held {
+				keys[c.Key] = true
+			}
+			states := plain.Each(list, func(c fleet.Claim) view.ClaimState {
+				status := view.ClaimFree
+				switch {
+				case keys[c.Key]:
+					status = view.ClaimHeld
+				case !c.ReleasedAt.IsZero():
+					status = view.ClaimReleased
+				}
+				return view.ClaimState{Claim: c, Status: status}
+			})
+			return show(a, view.Claims().JSON(states), view.ListedClaim(), states, nil, "")
+		}),
 	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "released and expired ones too")
-	cmd.Flags().Var(holderFlag(&o.holder), "holder", "those of one holder")
+	cmd.Flags().BoolVar(&asked.All, "all", false, "released and expired ones too")
+	cmd.Flags().Var(holderFlag(&asked.Holder), "holder", "those of one holder")
 	return cmd
 }
 
@@ -237,27 +281,12 @@ func (a *app) hold(task string, o claimOptions, parse func(string) (fleet.Key, e
 	return h, named, nil
 }
 
-func (a *app) claimTake(ctx context.Context, task string, o claimOptions) error {
-	h, named, err := a.hold(task, o, fleet.ParseKey)
-	if err != nil {
-		return err
-	}
-	answer, err := a.ask(ctx, door.Request{
-		Verb: door.ClaimTake, Key: h.Key, Holder: h.Holder, Named: named, TTL: o.ttl, Note: o.note, DryRun: o.dryRun,
-	})
-	if err != nil {
-		return err
-	}
-	a.note(answer.Note)
-	return a.printGrant(answer.Grant, answer.Claim, named, o.dryRun)
-}
-
-func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) error {
+func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named bool) error {
 	if grant != fleet.Denied {
-		a.printClaim(view.ClaimStatus(grant), map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant], c, dryRun)
+		a.printClaim(view.ClaimStatus(grant), map[fleet.Grant]string{fleet.Granted: "claimed", fleet.Renewed: "renewed"}[grant], c)
 		return nil
 	}
-	if !a.asObject(view.Claim().JSON(view.ClaimState{Claim: c, Status: view.ClaimDenied, DryRun: dryRun})) {
+	if !a.asObject(view.Claim().JSON(view.ClaimState{Claim: c, Status: view.ClaimDenied, DryRun: a.dryRun})) {
 		fmt.Fprintln(a.Stderr, plain.Text(c.Denial()))
 	}
 	if !named {
@@ -266,74 +295,58 @@ func (a *app) printGrant(grant fleet.Grant, c fleet.Claim, named, dryRun bool) e
 	return reported{fmt.Errorf("take claim %q: %w", c.Key, fleet.ErrHeld)}
 }
 
-// dry marks a line of a dry run.
-func dry(dryRun bool) string {
-	if dryRun {
-		return "dry run: "
-	}
-	return ""
-}
+// dryMark marks a line of a dry run.
+func (a *app) dryMark() string { return a.did("", "dry run: ") }
 
 // printClaim says what was done with a claim.
-func (a *app) printClaim(status view.ClaimStatus, verb string, c fleet.Claim, dryRun bool) {
-	object := view.Claim().JSON(view.ClaimState{Claim: c, Status: status, DryRun: dryRun})
+func (a *app) printClaim(status view.ClaimStatus, verb string, c fleet.Claim) {
+	object := view.Claim().JSON(view.ClaimState{Claim: c, Status: status, DryRun: a.dryRun})
 	end := "until " + stamp(c.ExpiresAt)
 	if status == view.ClaimReleased {
 		end = fmt.Sprintf("(%s)", c.Ending)
 	}
-	a.sayLine(object, fmt.Sprintf("%s%s %s epoch %d %s", dry(dryRun), verb, c.Key, c.Epoch, end))
+	a.sayLine(object, fmt.Sprintf("%s%s %s epoch %d %s", a.dryMark(), verb, c.Key, c.Epoch, end))
 }
 
-func (a *app) claimCheck(ctx context.Context, task string) error {
-	key, err := fleet.ParseAnyKey(task)
-	if err != nil {
-		return usage(err)
+func (a *app) claimCheck(ctx context.Context, f opened, key fleet.Key) error {
+	keys := lanesOf(f.Config, key)
+	known, whole := len(keys) > 0, len(keys) > 0 && keys[0] != key
+	if !known {
+		keys = []fleet.Key{key}
 	}
-	return a.withStore(ctx, reading, func(cfg *config.Config, s store.Store) error {
-		if s == nil {
-			a.nothingYet()
+	var list []view.ClaimState
+	var lines []string
+	status, free := view.ClaimHeld, 0
+	for _, k := range keys {
+		c, at, err := f.Record().Check(ctx, k)
+		if err != nil {
+			return err
 		}
-		keys := lanesOf(cfg, key)
-		known, whole := len(keys) > 0, len(keys) > 0 && keys[0] != key
-		if !known {
-			keys = []fleet.Key{key}
+		known = known || c.Epoch > 0
+		lane, line := view.ClaimHeld, fmt.Sprintf("held %s by %s epoch %d until %s", k, c.Holder, c.Epoch, stamp(c.ExpiresAt))
+		if c.Free(at, f.Desk().Holder(ctx, c)) {
+			status, free, lane, line = view.ClaimFree, free+1, view.ClaimFree, fmt.Sprintf("free %s", k)
+			c = fleet.Claim{Key: k, Epoch: c.Epoch}
 		}
-		var list []view.ClaimState
-		var lines []string
-		status, free := view.ClaimHeld, 0
-		for _, k := range keys {
-			c, at := fleet.Claim{}, a.Now()
-			if s != nil {
-				if c, at, err = s.Check(ctx, k); err != nil {
-					return err
-				}
-			}
-			known = known || c.Epoch > 0
-			lane, line := view.ClaimHeld, fmt.Sprintf("held %s by %s epoch %d until %s", k, c.Holder, c.Epoch, stamp(c.ExpiresAt))
-			if c.Free(at, a.desk(cfg, s).Holder(ctx, c)) {
-				status, free, lane, line = view.ClaimFree, free+1, view.ClaimFree, fmt.Sprintf("free %s", k)
-				c = fleet.Claim{Key: k, Epoch: c.Epoch}
-			}
-			list, lines = append(list, view.ClaimState{Claim: c, Status: lane}), append(lines, line)
-		}
-		object := list[0]
-		if whole {
-			object = view.ClaimState{Claim: fleet.Claim{Key: key}, Status: status, Lanes: list}
-			lines = slices.Insert(lines, 0, fmt.Sprintf("%s %s: %d of %s free", status, key, free, plain.Plural(len(keys), "lane")))
-		}
-		if !a.asObject(view.Claim().JSON(object)) {
-			a.print(plain.Each(lines, plain.Text))
-		}
-		note := excludesNobody(cfg, key, string(status))
-		if note == "" && !known && (key.IsLane() || !hasTask(cfg, string(key))) { // mistyped?
-			note = fmt.Sprintf("%s is unknown: no task file and no lane has that name, and nobody ever claimed it", key)
-		}
-		a.note(note)
-		if free == 0 {
-			return reported{fmt.Errorf("check claim %q: %w", key, fleet.ErrHeld)}
-		}
-		return nil
-	})
+		list, lines = append(list, view.ClaimState{Claim: c, Status: lane}), append(lines, line)
+	}
+	object := list[0]
+	if whole {
+		object = view.ClaimState{Claim: fleet.Claim{Key: key}, Status: status, Lanes: list}
+		lines = slices.Insert(lines, 0, fmt.Sprintf("%s %s: %d of %s free", status, key, free, plain.Plural(len(keys), "lane")))
+	}
+	if !a.asObject(view.Claim().JSON(object)) {
+		a.print(plain.Each(lines, plain.Text))
+	}
+	note := excludesNobody(f.Config, key, string(status))
+	if note == "" && !known && (key.IsLane() || !hasTask(f.Config, string(key))) { // mistyped?
+		note = fmt.Sprintf("%s is unknown: no task file and no lane has that name, and nobody ever claimed it", key)
+	}
+	a.note(note)
+	if free == 0 {
+		return reported{fmt.Errorf("check claim %q: %w", key, fleet.ErrHeld)}
+	}
+	return nil
 }
 
 // lanesOf are the lanes of the category that a key names, or the lane that it is, if they are in the
@@ -350,17 +363,6 @@ func lanesOf(cfg *config.Config, key fleet.Key) (list []fleet.Key) {
 	return list
 }
 
-func (a *app) claimRenew(ctx context.Context, task string, o claimOptions) error {
-	h, _, err := a.hold(task, o, fleet.ParseKey)
-	if err != nil {
-		return err
-	}
-	answer, err := a.ask(ctx, door.Request{
-		Verb: door.ClaimRenew, Key: h.Key, Holder: h.Holder, Epoch: h.Epoch, TTL: o.ttl, DryRun: o.dryRun,
-	})
-	return a.printHeld(h, view.ClaimRenewed, answer.Claim, o.dryRun, err)
-}
-
 func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) error {
 	h, _, err := a.hold(task, o, fleet.ParseAnyKey)
 	if err != nil {
@@ -375,13 +377,13 @@ func (a *app) claimRelease(ctx context.Context, task string, o claimOptions) err
 	}
 	answer, err := a.ask(ctx, door.Request{
 		Verb: door.ClaimRelease, Run: fleet.RunID(a.Getenv("STINT_RUN_ID")), Key: h.Key, Holder: h.Holder, Epoch: h.Epoch,
-		Ending: ending, Reason: o.reason, DryRun: o.dryRun,
+		Ending: ending, Reason: o.reason, DryRun: a.dryRun,
 	})
 	if used := (claim.InUseError{}); errors.As(err, &used) {
 		a.printInUse(used)
 		return reported{err}
 	}
-	return a.printHeld(h, view.ClaimReleased, answer.Claim, o.dryRun, err)
+	return a.printHeld(h, view.ClaimReleased, answer.Claim, err)
 }
 
 // printInUse says that a session has the claim that was to be given back, and what may be done.
@@ -399,57 +401,19 @@ func (a *app) printInUse(e claim.InUseError) {
 }
 
 // printHeld prints the result of a write that only the claim's holder may make.
-func (a *app) printHeld(h store.Hold, status view.ClaimStatus, c fleet.Claim, dryRun bool, err error) error {
+func (a *app) printHeld(h store.Hold, status view.ClaimStatus, c fleet.Claim, err error) error {
 	switch {
 	case errors.Is(err, fleet.ErrLost):
 		return a.printLost(h, err)
 	case err != nil:
 		return err
 	}
-	a.printClaim(status, string(status), c, dryRun)
+	a.printClaim(status, string(status), c)
 	return nil
 }
 
 // printLost reports that a claim is not, or no longer, what the caller thinks.
 func (a *app) printLost(h store.Hold, err error) error {
-	if a.json {
-		printJSON(a.Stdout, view.Claim().JSON(view.ClaimState{Claim: fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}, Status: view.ClaimLost}))
-	}
+	a.asObject(view.Claim().JSON(view.ClaimState{Claim: fleet.Claim{Key: h.Key, Holder: h.Holder, Epoch: h.Epoch}, Status: view.ClaimLost}))
 	return err
-}
-
-func (a *app) claimVerify(ctx context.Context, task string, o claimOptions) error {
-	key, err := fleet.ParseKey(task)
-	if err != nil {
-		return usage(err)
-	}
-	return a.verify(ctx, door.Request{Key: key, Epoch: o.epoch, Holder: fleet.Holder(a.Getenv("STINT_HOLDER"))})
-}
-
-// claimVerifyOwn verifies the claim of the session that this is part of, if it is.
-func (a *app) claimVerifyOwn(ctx context.Context) error {
-	text := a.Getenv("STINT_RUN_ID")
-	if text == "" {
-		if a.json {
-			printJSON(a.Stdout, view.Claim().JSON(view.ClaimState{Status: view.ClaimFree}))
-		}
-		return nil
-	}
-	id, err := fleet.ParseRunID(text)
-	if err != nil {
-		return usage(err)
-	}
-	return a.verify(ctx, door.Request{Run: id})
-}
-
-// verify reports whether a claim may be written under. A lost claim is reported as such, taken
-// since or not.
-func (a *app) verify(ctx context.Context, q door.Request) error {
-	q.Verb = door.ClaimVerify
-	answer, err := a.ask(ctx, q)
-	return a.printHeld(store.Hold{Key: answer.Claim.Key, Epoch: answer.Claim.Epoch}, view.ClaimHeld, answer.Claim, false, err)
-}
-
-func addDryRun(cmd *cobra.Command, v *bool) {
-	cmd.Flags().BoolVar(v, "dry-run", false, "say what would be done and change nothing")
 }

@@ -37,7 +37,6 @@ That of bash needs the package bash-completion. To try one in a running shell:
   source <(stint completion bash)
   source <(stint completion zsh)      # after compinit
   stint completion fish | source`,
-		Args:      cobra.ExactArgs(1),
 		ValidArgs: []string{"bash", "zsh", "fish"},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch args[0] {
@@ -123,7 +122,7 @@ func (a *app) namesOf(ctx context.Context, c *config.Config, kind string) (list 
 			}
 		}
 	case "FIRE", "RUN":
-		_ = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+		_ = a.withStore(ctx, c, reading, func(s store.Store) error {
 			if s != nil {
 				list = latest(ctx, s, kind)
 			}

@@ -30,7 +30,6 @@ func newConfig(a *app) *cobra.Command {
 column, and status 2; what is allowed but odd is a warning, and so is an agent that could
 not start in a unit of the service manager. A file that is held is checked as it stands there,
 and a warning says that it is not in force yet.`,
-			Args: cobra.NoArgs,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.configCheck(cmd.Context()) },
 		},
 		&cobra.Command{
@@ -39,7 +38,6 @@ and a warning says that it is not in force yet.`,
 			Long: `Show every value in force, and before it where it comes from. The values of variables that look by
 their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
 masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
-			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				c, err := a.loadConfig()
 				if err != nil || a.asObject(configObject().JSON(c)) {
@@ -61,7 +59,6 @@ and others) complete and check the file by it. "stint init" writes it into the s
   #:schema file:///STATE/` + config.SchemaFile + `
 
 A schema knows nothing of what one key says of another: "stint config check" does.`,
-			Args: cobra.NoArgs,
 			RunE: func(*cobra.Command, []string) error {
 				printJSON(a.Stdout, configSchema())
 				return nil
@@ -96,7 +93,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	}
 	warnings := c.Warnings()
 	for _, w := range warnings {
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s: %s\n", plain.Text(w.Pos), plain.Text(w.Text))
+		a.warn(w.Pos + ": " + w.Text)
 	}
 	d := a.doctor(c)
 	d.Environment = doctor.Environment(ctx)
@@ -110,7 +107,7 @@ func (a *app) configCheck(ctx context.Context) error {
 	}
 	for _, text := range others {
 		warnings = append(warnings, config.Problem{Pos: c.Path, Text: text})
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
+		a.warn(text)
 	}
 	a.sayLine(checkObject(warnings).JSON(c), fmt.Sprintf("%s: fleet %s: ok", c.Path, c.Fleet))
 	return nil

@@ -16,14 +16,9 @@ import (
 	"stint/internal/plain"
 )
 
-type doctorOptions struct {
-	fix    bool
-	dryRun bool
-}
-
 func newDoctor(a *app) *cobra.Command {
-	var o doctorOptions
-	cmd := &cobra.Command{
+	fix := false
+	cmd := a.dry(&cobra.Command{
 		Use:   "doctor",
 		Short: "Check the fleet for problems, and print a fix for each",
 		Long: `Check everything a fleet depends on: the configuration, the service manager, timers and
@@ -36,21 +31,19 @@ is not.
 folder, runs whose session is gone, unit files, and timers that are enabled and do not run.`,
 		Example: `  stint doctor
   stint doctor --fix --dry-run    # what --fix would do`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runDoctor, &o),
-	}
-	cmd.Flags().BoolVar(&o.fix, "fix", false, "fix what can be fixed without a person")
-	addDryRun(cmd, &o.dryRun)
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runDoctor(cmd.Context(), fix) },
+	})
+	cmd.Flags().BoolVar(&fix, "fix", false, "fix what can be fixed without a person")
 	return cmd
 }
 
-func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
-	if o.dryRun && !o.fix {
+func (a *app) runDoctor(ctx context.Context, fix bool) error {
+	if a.dryRun && !fix {
 		return fleet.WithHint(usage(errors.New("--dry-run needs --fix: looking changes nothing")), "stint doctor --fix --dry-run")
 	}
 	c, broken := a.loadConfig()
 	if broken != nil {
-		a.printFindings("", (&doctor.Doctor{Fault: broken, Now: a.Now, Getenv: a.Getenv}).Examine(ctx), nil, o)
+		a.printFindings("", (&doctor.Doctor{Fault: broken, Now: a.Now, Getenv: a.Getenv}).Examine(ctx), nil, fix)
 		return broken
 	}
 	d := a.doctor(c)
@@ -59,13 +52,13 @@ func (a *app) runDoctor(ctx context.Context, o doctorOptions) error {
 		return context.Cause(ctx) // what was not looked at for that is no finding
 	}
 	var done []doctor.Repaired
-	if o.fix {
-		done = d.Repair(ctx, list, o.dryRun)
-		if len(done) > 0 && !o.dryRun {
+	if fix {
+		done = d.Repair(ctx, list, a.dryRun)
+		if len(done) > 0 && !a.dryRun {
 			list = a.doctor(c).Examine(ctx)
 		}
 	}
-	a.printFindings(c.Fleet, list, done, o)
+	a.printFindings(c.Fleet, list, done, fix)
 	if err := failures(done); err != nil {
 		return err
 	}
@@ -82,7 +75,7 @@ func (a *app) doctor(c *config.Config) *doctor.Doctor {
 			if write {
 				how = writing
 			}
-			return a.withEngine(ctx, how, nil, fn)
+			return a.with(ctx, how, func(f opened) error { return fn(f.Engine) })
 		},
 	}
 	if c.Store.Shared() {
@@ -116,24 +109,21 @@ func verdict(of string, list []doctor.Finding) error {
 	return nil
 }
 
-func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, o doctorOptions) {
-	if a.asObject(doctorObject(f, done, o.dryRun).JSON(list)) {
+func (a *app) printFindings(f fleet.Name, list []doctor.Finding, done []doctor.Repaired, fix bool) {
+	if a.asObject(doctorObject(f, done, a.dryRun).JSON(list)) {
 		return
 	}
 	for _, m := range done {
-		a.printRepaired(m, o.dryRun)
+		a.printRepaired(m)
 	}
-	if o.fix && len(done) == 0 {
+	if fix && len(done) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing that could be fixed without a person")
 	}
 	a.print(doctor.Lines(list, a.style()))
 }
 
-func (a *app) printRepaired(m doctor.Repaired, dryRun bool) {
-	word := "fixed"
-	if dryRun {
-		word = "would fix"
-	}
+func (a *app) printRepaired(m doctor.Repaired) {
+	word := a.did("fixed", "would fix")
 	for _, did := range m.Done {
 		fmt.Fprintf(a.Stdout, "%s %s: %s\n", word, m.Repair, plain.Line(did))
 	}

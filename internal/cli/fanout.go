@@ -24,19 +24,13 @@ import (
 // maxPayload bounds what is read of a selector's payload.
 const maxPayload = 64 << 20
 
-type fanoutOptions struct {
-	pool     string
-	workers  int
-	dryRun   bool
-	selector string
-	force    []string
-	seed     *uint64
-	exec     bool
-}
-
 func newFanout(a *app) *cobra.Command {
-	var o fanoutOptions
-	cmd := &cobra.Command{
+	var (
+		o     engine.FanoutOptions
+		from  string
+		force []string
+	)
+	cmd := a.dry(&cobra.Command{
 		Use:   "fanout",
 		Short: "Fire once: rank the work and start the best as units",
 		Long: `Fire once: rank the categories, start one transient systemd unit for each of the best
@@ -52,80 +46,65 @@ person or time decided, for one fire.`,
   stint fanout --pool monitoring
   stint fanout --force code
   my-selector | stint fanout --selector -`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runFanout, &o),
-	}
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Payload, err = a.readPayload(from); err != nil {
+				return err
+			}
+			o.Forced = plain.Each(force, func(name string) fleet.Category { return fleet.Category(name) })
+			return a.runFanout(cmd.Context(), o)
+		},
+	})
 	f := cmd.Flags()
-	f.VarP(countFlag(&o.workers), "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
-	f.StringVar(&o.pool, "pool", config.DefaultPool, "start categories of this `POOL`")
-	f.StringVar(&o.selector, "selector", "", "follow the payload in `FILE`, or on standard input with -")
-	f.StringSliceVar(&o.force, "force", nil, "start this `CATEGORY` first, paused, resting or not; never beyond a lane, a claim, a budget or a box")
-	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
-	f.BoolVar(&o.exec, "exec", false, "run the workers as detached processes, without systemd and its limits")
+	f.VarP(countFlag(&o.Workers), "workers", "n", "start at most `N` (default the pool's workers, or fanout.workers, of the config)")
+	f.StringVar(&o.Pool, "pool", config.DefaultPool, "start categories of this `POOL`")
+	f.StringVar(&from, "selector", "", "follow the payload in `FILE`, or on standard input with -")
+	f.StringSliceVar(&force, "force", nil, "start this `CATEGORY` first, paused, resting or not; never beyond a lane, a claim, a budget or a box")
+	f.Var(seedFlag(&o.Seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.BoolVar(&o.Detached, "exec", false, "run the workers as detached processes, without systemd and its limits")
 	f.Lookup("exec").Hidden = true // for tests and containers
-	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
-func (a *app) runFanout(ctx context.Context, o fanoutOptions) error {
-	payload, err := a.readPayload(o.selector)
-	if err != nil {
-		return err
-	}
-	program, err := install.Binary()
-	if err != nil {
+func (a *app) runFanout(ctx context.Context, o engine.FanoutOptions) (err error) {
+	if o.Binary, err = install.Binary(); err != nil {
 		return err
 	}
 	how := writing
-	if o.dryRun {
+	if o.DryRun = a.dryRun; o.DryRun {
 		how = reading // a dry run decides without a store, too
 	}
 	check := func(e *engine.Engine) error {
-		if _, err := e.Config.Pool(o.pool); err != nil || o.exec {
+		if _, err := e.Config.Pool(o.Pool); err != nil || o.Detached {
 			return err
 		}
-		return checkUnitPaths(program, e.Config.Path)
+		return checkUnitPaths(o.Binary, e.Config.Path)
 	}
-	return a.withEngine(ctx, how, check, func(e *engine.Engine) error {
-		if err := a.missingRepository(ctx, e.Config); err != nil {
-			return err
+	return a.with(ctx, how|repository, func(f opened) error {
+		for _, text := range a.missingFolders(ctx, f.Config) {
+			a.warn(text)
 		}
-		for _, text := range a.missingFolders(ctx, e.Config) {
-			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
+		if !o.DryRun {
+			a.trustFirst(ctx, f.Config)
 		}
-		if !o.dryRun {
-			a.trustFirst(ctx, e.Config)
+		switch {
+		case o.DryRun:
+		case o.Detached:
+			o.Units = session.Detached{State: f.Config.State}
+		default:
+			m, err := systemd.Connect(ctx)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			o.Units = m
 		}
-		units, done, err := a.units(ctx, e, o)
-		if err != nil {
-			return err
-		}
-		defer done()
-		r, err := e.Fanout(ctx, engine.FanoutOptions{
-			Pool: o.pool, Workers: cmp.Or(o.workers, e.Config.Pools[o.pool].Workers), Seed: o.seed, Payload: payload,
-			Forced: plain.Each(o.force, func(name string) fleet.Category { return fleet.Category(name) }),
-			DryRun: o.dryRun, Detached: o.exec, Units: units, Binary: program,
-		})
+		o.Workers = cmp.Or(o.Workers, f.Config.Pools[o.Pool].Workers)
+		r, err := f.Fanout(ctx, o)
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
 			a.printFire(r)
 		}
 		return err
-	})
-}
-
-// units is what starts the workers.
-func (a *app) units(ctx context.Context, e *engine.Engine, o fanoutOptions) (engine.Units, func(), error) {
-	switch {
-	case o.dryRun:
-		return nil, func() {}, nil
-	case o.exec:
-		return session.Detached{State: e.Config.State}, func() {}, nil
-	}
-	m, err := systemd.Connect(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return m, m.Close, nil
+	}, check)
 }
 
 // readPayload reads another selector's ranking; nil means stint's own.

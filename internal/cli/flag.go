@@ -79,6 +79,22 @@ func textFlag(to *string) *flagValue[string] {
 	}}
 }
 
+// taskFlag is a task's id.
+func taskFlag(to *fleet.TaskID) *flagValue[fleet.TaskID] {
+	return &flagValue[fleet.TaskID]{to, "TASK", "", fleet.ParseTaskID}
+}
+
+// outcomeFlag is how a run ended.
+func outcomeFlag(to *fleet.Outcome) *flagValue[fleet.Outcome] {
+	return &flagValue[fleet.Outcome]{to, "OUTCOME", "", func(s string) (fleet.Outcome, error) {
+		known := fleet.Outcomes()
+		if !slices.Contains(known, fleet.Outcome(s)) {
+			return "", fleet.WithHint(errors.New("there is none of that name"), fleet.Meant(s, known, "the outcomes are "+fleet.Listed(known)))
+		}
+		return fleet.Outcome(s), nil
+	}}
+}
+
 // holderFlag is who claims. A name that came out empty, as of a variable that is not set, is
 // no name: two scripts would else share a claim, or a list show everybody's.
 func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {

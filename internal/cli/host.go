@@ -9,9 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/machine"
 	"stint/internal/plain"
 	"stint/internal/store"
@@ -24,7 +22,6 @@ func newHost(a *app) *cobra.Command {
 		Short: "Show which host this is to the fleet, and the other ones",
 		Long: `Show which host this is to the fleet: the identity that its state folder has, and which
 start of the host this is. The first command that writes gives the folder its identity.`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.showHost() },
 	}
 	cmd.AddCommand(newHostList(a), newHostGone(a), newHostForget(a), newHostAdopt(a))
@@ -38,99 +35,76 @@ func newHostList(a *app) *cobra.Command {
 		Long: `List the hosts that have fired: when each was last heard of, its sessions and slots, its
 fires, its version of stint, and what is wrong with it. A host is heard of when it fires, and by
 the heartbeats of its sessions, which come every few minutes.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withPast(cmd.Context(), func(e *inspect.Explainer) error {
-				at, list, err := e.AllHosts(cmd.Context())
-				if err == nil {
-					show(a, view.Hosts(at).JSON(list), view.Host(), list)
-				}
-				return err
-			})
-		},
+		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
+			at, list, err := f.AllHosts(ctx)
+			return show(a, view.Hosts(at).JSON(list), view.Host(), list, err, "")
+		}),
 	}
 }
 
 func newHostGone(a *app) *cobra.Command {
-	var (
-		reason string
-		dryRun bool
-	)
-	cmd := &cobra.Command{
+	var reason string
+	cmd := a.dry(&cobra.Command{
 		Use:   "gone NAME",
 		Short: "Say that a host is off, and free what its sessions hold",
 		Long: `Say that a host of the fleet is off. Its open runs end as abandoned, and their claims and lanes
 are free at once. Only you can know it: a session that is at work there all the same finds out at
 its next heartbeat; until then its task may be worked on twice. A host that fires again is back.`,
 		Example: `  stint host gone gpu-2 --reason "its disk burnt"`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.hostGone(cmd.Context(), args[0], cmp.Or(reason, "by "+a.user()), dryRun)
-		},
-	}
+		RunE: a.openHost(func(ctx context.Context, f opened, h fleet.Host) error {
+			if h.ID == f.Here.Host {
+				return fleet.WithHint(usage(fmt.Errorf("%s is this host, which is not off", h.Name)), "stint stop --all")
+			}
+			reason := cmp.Or(reason, "by "+a.user())
+			ended, err := f.Store.HostGone(ctx, h.ID, reason)
+			line := fmt.Sprintf("%s is gone: %s; ended=%d", h.Name, reason, len(ended))
+			return a.sayDone(err, a.hostChangeObject("gone", reason, ended).JSON(h), a.dryMark()+line)
+		}),
+	})
 	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for other people")
-	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
 func newHostForget(a *app) *cobra.Command {
-	var dryRun bool
-	cmd := &cobra.Command{
+	return a.dry(&cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove a host that is gone",
 		Long: `Remove a host from the list of the fleet's. A person must have said that it is gone, and it
 must have no open runs. Its past runs stay on record.`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withHost(cmd.Context(), args[0], dryRun, func(e *engine.Engine, h fleet.Host) error {
-				if err := e.Store.ForgetHost(cmd.Context(), h.ID); err != nil {
-					return err
-				}
-				a.sayLine(hostChangeObject("forgotten", h.Reason, nil, dryRun).JSON(h), did(dryRun, "forgot ", "would forget ")+h.Name)
-				return nil
-			})
-		},
-	}
-	addDryRun(cmd, &dryRun)
-	return cmd
+		RunE: a.openHost(func(ctx context.Context, f opened, h fleet.Host) error {
+			return a.sayDone(f.Store.ForgetHost(ctx, h.ID), a.hostChangeObject("forgotten", h.Reason, nil).JSON(h), a.did("forgot ", "would forget ")+h.Name)
+		}),
+	})
 }
 
 func newHostAdopt(a *app) *cobra.Command {
-	var (
-		name   string
-		dryRun bool
-	)
-	cmd := &cobra.Command{
+	var name string
+	cmd := a.dry(&cobra.Command{
 		Use:   "adopt",
 		Short: "Make a state folder from another host this one's",
 		Long: `Give a state folder that was copied or moved from another host an identity of this one.
 Sessions of the other host may live on there: each of them keeps its claim and its lane here
 until the claim has expired. --name gives this host another name than its own, as no two of a
 fleet may have one.`,
-		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name, dryRun) },
-	}
+		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name) },
+	})
 	cmd.Flags().Var(textFlag(&name), "name", "the host's `NAME` in the fleet")
-	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
-// withHost runs fn with the store, and the machine of this name, or identity, in it.
-func (a *app) withHost(ctx context.Context, name string, dryRun bool, fn func(e *engine.Engine, h fleet.Host) error) error {
-	return a.withEngine(ctx, existing|accessFor(dryRun), nil, func(e *engine.Engine) error {
-		if e.Store == nil {
-			return noHost(name)
-		}
-		h, err := namedHost(ctx, e.Store, name)
+// openHost is [app.open] for a command about the host that its word names.
+func (a *app) openHost(fn func(ctx context.Context, f opened, h fleet.Host) error) func(*cobra.Command, []string) error {
+	return a.open(existing, func(ctx context.Context, f opened, args []string) error {
+		h, err := namedHost(ctx, f.Record(), args[0])
 		if err != nil {
 			return err
 		}
-		return fn(e, h)
+		return fn(ctx, f, h)
 	})
 }
 
 // hostID is the identity of the machine that a flag names, if it names one.
-func hostID(ctx context.Context, e *inspect.Explainer, name string) (string, error) {
+func hostID(ctx context.Context, e opened, name string) (string, error) {
 	if name == "" || e.Store == nil {
 		return "", nil
 	}
@@ -158,21 +132,6 @@ func noHost(name string) error {
 	return fleet.WithHint(fmt.Errorf("no host of the fleet is called %q: %w", name, fleet.ErrNotFound), "stint host list")
 }
 
-func (a *app) hostGone(ctx context.Context, name, reason string, dryRun bool) error {
-	return a.withHost(ctx, name, dryRun, func(e *engine.Engine, h fleet.Host) error {
-		if h.ID == e.Here.Host {
-			return fleet.WithHint(usage(fmt.Errorf("%s is this host, which is not off", h.Name)), "stint stop --all")
-		}
-		ended, err := e.Store.HostGone(ctx, h.ID, reason)
-		if err != nil {
-			return err
-		}
-		line := fmt.Sprintf("%s is gone: %s; ended=%d", h.Name, reason, len(ended))
-		a.sayLine(hostChangeObject("gone", reason, ended, dryRun).JSON(h), dry(dryRun)+line)
-		return nil
-	})
-}
-
 func (a *app) showHost() error {
 	c, err := a.loadConfig()
 	if err != nil {
@@ -186,30 +145,30 @@ func (a *app) showHost() error {
 	if err != nil {
 		return err
 	}
-	a.printHost("", i, i.Foreign(thisMachine()), false, false)
+	a.printHost("", i, i.Foreign(thisMachine()), false)
 	return nil
 }
 
-func (a *app) adoptHost(name string, dryRun bool) error {
+func (a *app) adoptHost(name string) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
-	i, changed, err := machine.Adopt(c.State, thisMachine(), name, dryRun)
+	i, changed, err := machine.Adopt(c.State, thisMachine(), name, a.dryRun)
 	if err != nil {
 		return fmt.Errorf("adopt %s: %w", c.State, err)
 	}
-	verb := did(dryRun, "adopted", "would adopt")
+	verb := a.did("adopted", "would adopt")
 	if !changed {
 		verb = "kept"
 	}
-	a.printHost(verb+" ", i, false, changed, dryRun)
+	a.printHost(verb+" ", i, false, changed)
 	return nil
 }
 
-func (a *app) printHost(verb string, i machine.Identity, foreign, changed, dryRun bool) {
+func (a *app) printHost(verb string, i machine.Identity, foreign, changed bool) {
 	boot := thisMachine().Boot()
-	if a.asObject(hostObject(boot, foreign, changed, dryRun).JSON(i)) {
+	if a.asObject(hostObject(boot, foreign, changed, a.dryRun).JSON(i)) {
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%shost %s id %s", verb, plain.Text(i.Name), plain.Text(i.ID))

@@ -38,12 +38,11 @@ type initOptions struct {
 	systemd  bool
 	newStore bool
 	runtime  bool
-	dryRun   bool
 }
 
 func newInit(a *app) *cobra.Command {
 	var o initOptions
-	cmd := &cobra.Command{
+	cmd := a.dry(&cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Make a workspace into a fleet, and install its timer",
 		Long: `Write a short stint.toml, a first task and the state folder for the workspace DIR (default: this
@@ -69,7 +68,6 @@ that editors check stint.toml by, are brought up to date.`,
   stint init --agent './work-on "$STINT_TASK_ID"'
   systemctl --user edit stint@bob.timer          # another cadence
   systemctl --user disable --now stint@bob.timer # no more fires`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) > 0 {
@@ -77,7 +75,7 @@ that editors check stint.toml by, are brought up to date.`,
 			}
 			return a.runInit(cmd.Context(), dir, o)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.fleet, "fleet", "", "the `NAME` of the fleet (default: made from the folder's)")
 	f.StringVar(&o.agent, "agent", "", "the `COMMAND` of a shell that does the work, in place of the agents in PATH")
@@ -86,7 +84,6 @@ that editors check stint.toml by, are brought up to date.`,
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.newStore, "new-store", false, "begin with an empty store where the fleet's is gone")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
-	addDryRun(cmd, &o.dryRun)
 	return cmd
 }
 
@@ -200,7 +197,7 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return nil, fleet.WithHint(err, "give this fleet another name: stint init --fleet NAME")
 	}
 	s.did(path, done)
-	if s.o.dryRun {
+	if s.dryRun {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
@@ -334,7 +331,7 @@ func (s *setup) checkState(ctx context.Context, c *config.Config) error {
 
 func (s *setup) storeFor(c *config.Config) sqlite.Options {
 	o := s.storeOptions(c)
-	o.DryRun = s.o.dryRun
+	o.DryRun = s.dryRun
 	return o
 }
 
@@ -350,7 +347,7 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 	}
 	if _, err := os.Lstat(path); err != nil {
 		s.did(path, install.Created)
-		if s.o.dryRun {
+		if s.dryRun {
 			return nil
 		}
 	} else {
@@ -362,7 +359,7 @@ func (s *setup) state(ctx context.Context, c *config.Config) error {
 		if former != "" {
 			s.did("workspace "+former, "moved here")
 		}
-		if s.o.dryRun {
+		if s.dryRun {
 			return nil
 		}
 	}
@@ -392,7 +389,7 @@ func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
 		done = install.Created
 	}
 	s.did(c.State, done)
-	if s.o.dryRun {
+	if s.dryRun {
 		return nil
 	}
 	return os.MkdirAll(c.State, 0o700)
@@ -403,7 +400,7 @@ func (s *setup) sharedState(ctx context.Context, c *config.Config) error {
 func (s *setup) schema(_ context.Context, c *config.Config) error {
 	var text bytes.Buffer
 	printJSON(&text, configSchema())
-	return install.Plan{DryRun: s.o.dryRun, Did: s.did}.Write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
+	return install.Plan{DryRun: s.dryRun, Did: s.did}.Write(filepath.Join(c.State, config.SchemaFile), text.Bytes())
 }
 
 // tasks makes the folder of tasks, with a first one in it, unless there is one.
@@ -420,7 +417,7 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 		Body:             "Read the repository. If README.md does not say what it is for, write that down there and commit it.\n",
 	}
 	s.did(filepath.Join(c.Tasks.Dir, string(draft.ID)+".md"), install.Created)
-	_, err := taskFolder(c).Add(ctx, draft, s.o.dryRun)
+	_, err := taskFolder(c).Add(ctx, draft, s.dryRun)
 	return err
 }
 
@@ -435,7 +432,7 @@ func (s *setup) exclude(ctx context.Context, c *config.Config) error {
 	if err != nil || path == "" {
 		return err // without a repository there is nothing to write to
 	}
-	return install.Plan{DryRun: s.o.dryRun, Did: s.did}.Write(path, []byte(text))
+	return install.Plan{DryRun: s.dryRun, Did: s.did}.Write(path, []byte(text))
 }
 
 // units installs, enables and starts the timers, of the fleet and of its further pools, and removes those
@@ -475,7 +472,7 @@ func (s *setup) doctor(c *config.Config) *doctor.Doctor {
 
 // plan is what the fleet has at the service manager.
 func (s *setup) plan(c *config.Config, runtime bool) (p install.Plan, err error) {
-	p = install.Plan{Config: c, Runtime: runtime, DryRun: s.o.dryRun, Did: s.did}
+	p = install.Plan{Config: c, Runtime: runtime, DryRun: s.dryRun, Did: s.did}
 	p.Folder, err = install.Folder(s.Getenv, runtime)
 	return p, err
 }
@@ -485,7 +482,7 @@ func (s *setup) did(path, action string) {
 }
 
 func (s *setup) report(ctx context.Context, c *config.Config) {
-	if s.asObject(initObject(s.o.dryRun, s.changes, s.missing, s.notes).JSON(c.Fleet)) {
+	if s.asObject(initObject(s.dryRun, s.changes, s.missing, s.notes).JSON(c.Fleet)) {
 		return
 	}
 	for _, m := range s.missing {
@@ -498,7 +495,7 @@ func (s *setup) report(ctx context.Context, c *config.Config) {
 	next := "is ready; next: stint fanout --dry-run"
 	if len(s.missing) > 0 {
 		next = "is not ready: see to what is missing; then: stint fanout --dry-run"
-	} else if s.o.systemd && !s.o.dryRun {
+	} else if s.o.systemd && !s.dryRun {
 		next = "is ready" + s.firstFire(ctx, c) + "; to fire now: stint fanout"
 	}
 	fmt.Fprintf(s.Stdout, "fleet %s %s\n", c.Fleet, next)
@@ -516,7 +513,7 @@ func (s *setup) firstFire(ctx context.Context, c *config.Config) string {
 func (s *setup) printChanges() {
 	for _, ch := range s.changes {
 		action := ch.action
-		if s.o.dryRun && action != install.Kept {
+		if s.dryRun && action != install.Kept {
 			action = "would be " + action
 		}
 		fmt.Fprintf(s.Stdout, "%s: %s\n", action, plain.Text(ch.path))

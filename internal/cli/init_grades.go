@@ -37,7 +37,7 @@ func (s *setup) importGrades(ctx context.Context, c *config.Config) error {
 		return usage(err)
 	}
 	what, done := plain.Plural(len(list), "grade")+" of "+name, "imported"
-	if !s.o.dryRun {
+	if !s.dryRun {
 		db, err := s.openStore(ctx, c, writing)
 		if err != nil {
 			return err

@@ -1,11 +1,10 @@
 package cli
 
 import (
-	"fmt"
+	"context"
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/inspect"
 	"stint/internal/view"
 )
 
@@ -20,19 +19,9 @@ EFFECT is the difference in grades, and 95% its interval: while that holds zero,
 known. SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions show an effect of that size
 in half of the cases. WITH and WITHOUT count graded sessions, EMPTY and FAILED those that found
 nothing to do or failed. EXPOSURE is the share of the sessions behind the ranking with it.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.explain(cmd.Context(), func(e *inspect.Explainer) error {
-				effects, err := e.LessonEffects(cmd.Context())
-				if err != nil {
-					return err
-				}
-				if len(effects) == 0 && !a.json {
-					fmt.Fprintf(a.Stderr, "stint: no lessons in %s\n", e.Config.Lessons.Dir)
-				}
-				show(a, view.Lessons().JSON(effects), view.Lesson(), effects)
-				return nil
-			})
-		},
+		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
+			effects, err := f.LessonEffects(ctx)
+			return show(a, view.Lessons().JSON(effects), view.Lesson(), effects, err, "no lessons in "+f.Config.Lessons.Dir)
+		}),
 	}
 }

@@ -85,6 +85,11 @@ type journalLevel struct {
 
 func (j journalLevel) Write(p []byte) (int, error) { return j.write(j.level, p) }
 
+// warn says what is wrong and does not end the command.
+func (a *app) warn(text string) {
+	fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
+}
+
 // levelOfStatus is how much it matters that a command ended with a status. A fire that finds
 // nothing to do and a session that a person stops are no trouble: an idle fleet is not to put a
 // warning into the journal every half hour.

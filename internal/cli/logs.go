@@ -61,7 +61,6 @@ middle, which one line replaces.`,
 		Example: `  stint logs -f code
   stint logs -n 50 01jd8wz4v0k3m7qa
   stint logs --raw code | less -R`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runLogs(cmd.Context(), args[0], o)
 		},
@@ -88,7 +87,8 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 	case o.lines < 0:
 		o.lines = math.MaxInt
 	}
-	err := a.explain(ctx, func(e *inspect.Explainer) error {
+	err := a.with(ctx, reading, func(f opened) error {
+		e := f.Explainer
 		r, err := a.runToRead(ctx, e, name, o)
 		if err != nil {
 			return err

@@ -132,8 +132,10 @@ type app struct {
 	identities *sync.Map                        // of state folders, by path
 	layers     *atomic.Pointer[fleet.BoxLayers] // that boxes have here, once that is known
 	storeless  string                           // the state folder in which there was no store to read
+	nothing    bool                             // that nothing has run yet was said
 	removing   bool                             // the fleet is to go: that its store is gone is no matter
 	json       bool
+	dryRun     bool
 	began      bool  // a command's own code was reached
 	cause      error // why the command's context ended, if it did
 }
@@ -270,13 +272,14 @@ the agent and records the result.`,
 	return root
 }
 
-// with runs a command that takes no words with its options, once they are read.
-func with[O any](run func(context.Context, O) error, options *O) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, _ []string) error { return run(cmd.Context(), *options) }
+// dry gives a command the flag --dry-run.
+func (a *app) dry(c *cobra.Command) *cobra.Command {
+	c.Flags().BoolVar(&a.dryRun, "dry-run", false, "say what would be done and change nothing")
+	return c
 }
 
-// finishCommands gives every command what all have: a help text, a refusal of words it
-// does not know, and the note that it has begun.
+// finishCommands gives every command what all have: a help text, a refusal of words that its
+// usage does not ask for, and the note that it has begun.
 func finishCommands(c *cobra.Command, a *app) {
 	if isTopic(c) {
 		return
@@ -287,9 +290,10 @@ func finishCommands(c *cobra.Command, a *app) {
 	if c.Run == nil && c.RunE == nil {
 		c.Args, c.RunE = noSuchCommand, help
 	}
-	if c.Args != nil {
-		c.Args = wordsWanted(c.Args)
+	if c.Args == nil {
+		c.Args = takes(c.Use)
 	}
+	c.Args = wordsWanted(c.Args)
 	if run := c.RunE; run != nil {
 		c.RunE = func(cmd *cobra.Command, args []string) error {
 			a.began = true

@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/inspect"
 	"stint/internal/metrics"
 )
 
@@ -20,31 +19,23 @@ node_exporter's textfile collector, atomically, readable by every user. Names th
 _total are counters since the store was made; those in _last_day are gauges over 24 hours.`,
 		Example: `  stint metrics
   stint metrics --textfile /var/lib/prometheus/node-exporter/stint.prom`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runMetrics, &file),
+		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
+			c, err := f.Counters(ctx)
+			if err != nil {
+				return err
+			}
+			text := metrics.Text(metrics.About{Fleet: f.Config.Fleet, Version: version()}, c)
+			if file != "" {
+				if err := replaceFile("metrics", file, text); err != nil {
+					return err
+				}
+			}
+			if !a.asObject(metricsObject(file).JSON(string(text))) && file == "" {
+				_, err = a.Stdout.Write(text)
+			}
+			return err
+		}),
 	}
 	cmd.Flags().StringVar(&file, "textfile", "", "write to this `FILE`, whose name should end in .prom")
 	return cmd
-}
-
-func (a *app) runMetrics(ctx context.Context, file string) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		c, err := e.Counters(ctx)
-		if err != nil {
-			return err
-		}
-		text := metrics.Text(metrics.About{Fleet: e.Config.Fleet, Version: version()}, c)
-		if file != "" {
-			if err := replaceFile("metrics", file, text); err != nil {
-				return err
-			}
-		}
-		switch {
-		case a.json:
-			printJSON(a.Stdout, metricsObject(file).JSON(string(text)))
-		case file == "":
-			_, err = a.Stdout.Write(text)
-		}
-		return err
-	})
 }

@@ -29,7 +29,7 @@ type object interface{ Rows() []view.Row }
 
 // objects are what a command prints with --json, and then what programs that it runs read and print.
 func (a *app) objects(command string) []object {
-	claim, host, hostChange := view.Claim(), hostObject("", false, false, false), hostChangeObject("", "", nil, false)
+	claim, host, hostChange := view.Claim(), hostObject("", false, false, false), a.hostChangeObject("", "", nil)
 	pause, store, reviewed := view.Pause(false, false, false, 0), storeObject("", false, postgres.Migrated{}, nil), view.Reviewed("", "", "", "")
 	task, none, never := view.Task(), review.Target{}, time.Time{}
 	return map[string][]object{
@@ -49,7 +49,7 @@ func (a *app) objects(command string) []object {
 		"run":  {view.Run(), previewObject(), view.Tagged{Of: grade.EvidenceObject{}}, view.Tagged{Of: grade.OpinionObject{}}},
 		"runs": {view.Runs()}, "select": {view.Tagged{Of: selector.Payload{}}},
 		"serve": {serveObject("", ""), view.Ranking(nil, nil), web.FailureObject()},
-		"show":  {view.RunDetail()}, "status": {view.Status("")}, "stop": {a.stopObject(false)},
+		"show":  {view.RunDetail()}, "status": {view.Status("")}, "stop": {a.stopObject()},
 		"store accept": {store}, "store copy": {store}, "store migrate": {store}, "task add": {task}, "task done": {task}, "task show": {task},
 		"task list": {view.Tasks()}, "task retry": {retryObject(false, false)}, "uninstall": {uninstallObject(false, nil, nil)},
 		"why": {view.Why(nil)},
@@ -151,10 +151,10 @@ func hostObject(boot string, foreign, changed, dryRun bool) view.View[machine.Id
 }
 
 // hostChangeObject is a host that a person said is gone, or that was forgotten, and its runs that were open.
-func hostChangeObject(change, reason string, ended []fleet.RunID, dryRun bool) view.View[fleet.Host] {
+func (a *app) hostChangeObject(change, reason string, ended []fleet.RunID) view.View[fleet.Host] {
 	type host = fleet.Host
 	return view.View[host]{
-		view.Schema[host]("stint/host-change@1"), view.Is[host]("dry_run", "", dryRun),
+		view.Schema[host]("stint/host-change@1"), view.Is[host]("dry_run", "", a.dryRun),
 		view.Word("id", "", "", func(h host) string { return h.ID }),
 		view.Word("name", "", "", func(h host) string { return h.Name }),
 		view.Is[host]("change", "gone or forgotten", change), view.Is[host]("reason", "", reason),
@@ -185,10 +185,10 @@ func resultObject(path string) view.View[grade.Result] {
 }
 
 // stopObject is what stop ended.
-func (a *app) stopObject(dryRun bool) view.View[[]engine.Stopped] {
+func (a *app) stopObject() view.View[[]engine.Stopped] {
 	type stopped = engine.Stopped
 	return view.View[[]stopped]{
-		view.Schema[[]stopped]("stint/stop@1"), view.Is[[]stopped]("dry_run", "", dryRun),
+		view.Schema[[]stopped]("stint/stop@1"), view.Is[[]stopped]("dry_run", "", a.dryRun),
 		view.Each("stopped", "", view.View[stopped]{
 			view.Word("run", "", "", func(s stopped) fleet.RunID { return s.Was.ID }),
 			view.Word("category", "", "", func(s stopped) fleet.Category { return s.Was.Category }),
@@ -197,7 +197,7 @@ func (a *app) stopObject(dryRun bool) view.View[[]engine.Stopped] {
 				func(s stopped) fleet.RunState { return s.Was.State(true, false, a.Now()) }),
 			view.Enum("outcome", "", "empty: it has not ended", fleet.Outcomes(), func(s stopped) fleet.Outcome { return s.Run.Verdict.Outcome }),
 			view.Text("reason", "", "", func(s stopped) string { return s.Run.Verdict.Reason }),
-			view.Bool("asked", "it is on another host, and ends at its next heartbeat", func(s stopped) bool { return !dryRun && s.Asked() }),
+			view.Bool("asked", "it is on another host, and ends at its next heartbeat", func(s stopped) bool { return !a.dryRun && s.Asked() }),
 			view.Text("error", "", "why it has not ended", func(s stopped) string { return message(s.Err) }),
 		}, itself[[]stopped]),
 	}

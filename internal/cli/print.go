@@ -42,9 +42,17 @@ func (a *app) say(object any, lines func(screen.Style) []string) {
 	}
 }
 
-// show prints a list as an object, or with no --json as a table.
-func show[T any](a *app, object json.RawMessage, v view.View[T], list []T) {
+// show prints a list, unless getting it failed, as an object, or with no --json as a table: where that would be empty, what there is
+// none of, if nothing else was said of that.
+func show[T any](a *app, object json.RawMessage, v view.View[T], list []T, err error, none string) error {
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 && none != "" && !a.nothing && !a.json {
+		fmt.Fprintln(a.Stderr, "stint: "+plain.Text(none))
+	}
 	a.say(object, func(s screen.Style) []string { return v.Table(list, a.Now(), s) })
+	return nil
 }
 
 // sayLine prints an object, or with no --json a line for people.
@@ -52,6 +60,22 @@ func (a *app) sayLine(object any, line string) {
 	if !a.asObject(object) {
 		fmt.Fprintln(a.Stdout, plain.Text(line))
 	}
+}
+
+// sayDone is [app.sayLine] of what was done, or else its error.
+func (a *app) sayDone(err error, object any, line string) error {
+	if err == nil {
+		a.sayLine(object, line)
+	}
+	return err
+}
+
+// did says what was done, or with --dry-run what would be.
+func (a *app) did(done, would string) string {
+	if a.dryRun {
+		return would
+	}
+	return done
 }
 
 // output is standard output that remembers its first failure: lost output must not pass for

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/replay"
 	"stint/internal/view"
@@ -24,36 +23,27 @@ compare: "identical", or every difference and status 1. A fire that followed ano
 selector's payload is decided by that payload; what stint would have ranked is shown
 beside it. Nothing is written.`,
 		Example: "  stint replay 12",
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.open(reading, func(ctx context.Context, f opened, args []string) error {
 			id, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || id < 1 {
 				return usage(fmt.Errorf("fire %q: want a number of 1 or more", args[0]))
 			}
-			return a.replayFire(cmd.Context(), fleet.FireID(id))
-		},
+			r, err := f.Replay(ctx, fleet.FireID(id))
+			if errors.Is(err, fleet.ErrNotFound) {
+				return fleet.WithHint(err, "stint status lists the last fires")
+			}
+			if err != nil {
+				return err
+			}
+			if !a.asObject(view.Replay().JSON(r)) {
+				a.printReplay(r)
+			}
+			if n := len(r.Differences); n > 0 {
+				return fmt.Errorf("replay fire %d: differences from the record: %d", id, n)
+			}
+			return nil
+		}),
 	}
-}
-
-func (a *app) replayFire(ctx context.Context, id fleet.FireID) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		r, err := e.Replay(ctx, id)
-		if errors.Is(err, fleet.ErrNotFound) {
-			return fleet.WithHint(err, "stint status lists the last fires")
-		}
-		if err != nil {
-			return err
-		}
-		if a.json {
-			printJSON(a.Stdout, view.Replay().JSON(r))
-		} else {
-			a.printReplay(r)
-		}
-		if n := len(r.Differences); n > 0 {
-			return fmt.Errorf("replay fire %d: differences from the record: %d", id, n)
-		}
-		return nil
-	})
 }
 
 func (a *app) printReplay(r replay.Result) {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/report"
 	"stint/internal/screen"
@@ -23,14 +21,12 @@ import (
 // usualReport is how far a report looks back.
 const usualReport = 7 * 24 * time.Hour
 
-type reportOptions struct {
-	span store.Span
-	by   []report.Key
-	csv  bool
-}
-
 func newReport(a *app) *cobra.Command {
-	var o reportOptions
+	var (
+		span store.Span
+		by   []report.Key
+		csv  bool
+	)
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Sum up work, cost and problems",
@@ -54,49 +50,44 @@ is a whole day in UTC, as for budgets; a run counts for the day on which it was 
 		Example: `  stint report
   stint report --by day,agent --since 2d
   stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runReport, &o),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			switch span.From = cmp.Or(span.From, cmp.Or(span.To, a.Now()).Add(-usualReport)); {
+			case a.json && csv:
+				return usage(errors.New("want one of --json and --csv"))
+			case span.Over(span.From):
+				return usage(errors.New("--until: want a time after --since"))
+			}
+			return a.with(ctx, reading|record, func(f opened) error {
+				if err := a.noteEdge(ctx, f, span.From); err != nil {
+					return err
+				}
+				if len(by) > 0 {
+					p, err := f.Spending(ctx, span, by)
+					if err != nil || csv {
+						return a.printCSV(p.CSV, err)
+					}
+					a.say(view.Spending(f.Config.Fleet, p.By).JSON(p), func(s screen.Style) []string { return view.SpendingTable(p, s) })
+					return nil
+				}
+				r, err := f.Report(ctx, span)
+				if err != nil || csv {
+					return a.printCSV(r.CSV, err)
+				}
+				a.say(view.Report(f.Config.Fleet).JSON(r), func(s screen.Style) []string {
+					tables := plain.Each(view.ReportTables(r), func(t view.Shown) []string { return t.Lines(s) })
+					return screen.Report(s, f.Config.Fleet, r, tables...)
+				})
+				return nil
+			})
+		},
 	}
 	flags := cmd.Flags()
-	flags.Var(pastFlag(&o.span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")
-	flags.Var(pastFlag(&o.span.To, a.Now), "until", "end before this `TIME` (default: now)")
-	flags.Var(byFlag(&o.by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
-	flags.BoolVar(&o.csv, "csv", false, "print a table for a spreadsheet")
+	flags.Var(pastFlag(&span.From, a.Now), "since", "begin at this `TIME`, such as 24h, 30d, yesterday, monday or 2026-11-21; 0: all of the record (default: 7d before the end)")
+	flags.Var(pastFlag(&span.To, a.Now), "until", "end before this `TIME` (default: now)")
+	flags.Var(byFlag(&by), "by", "what was used instead, by `KEY,…` of day, category, agent, host")
+	flags.BoolVar(&csv, "csv", false, "print a table for a spreadsheet")
 	return cmd
-}
-
-func (a *app) runReport(ctx context.Context, o reportOptions) error {
-	if a.json && o.csv {
-		return usage(errors.New("want one of --json and --csv"))
-	}
-	if o.span.From.IsZero() {
-		o.span.From = cmp.Or(o.span.To, a.Now()).Add(-usualReport)
-	}
-	if o.span.Over(o.span.From) {
-		return usage(errors.New("--until: want a time after --since"))
-	}
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		if err := a.noteEdge(ctx, e, o.span.From); err != nil {
-			return err
-		}
-		if len(o.by) > 0 {
-			p, err := e.Spending(ctx, o.span, o.by)
-			if err != nil || o.csv {
-				return a.printCSV(p.CSV, err)
-			}
-			a.say(view.Spending(e.Config.Fleet, p.By).JSON(p), func(s screen.Style) []string { return view.SpendingTable(p, s) })
-			return nil
-		}
-		r, err := e.Report(ctx, o.span)
-		if err != nil || o.csv {
-			return a.printCSV(r.CSV, err)
-		}
-		a.say(view.Report(e.Config.Fleet).JSON(r), func(s screen.Style) []string {
-			tables := plain.Each(view.ReportTables(r), func(t view.Shown) []string { return t.Lines(s) })
-			return screen.Report(s, e.Config.Fleet, r, tables...)
-		})
-		return nil
-	})
 }
 
 // printCSV prints a table for a spreadsheet, unless what it is of failed.

@@ -26,7 +26,6 @@ func newResult(a *app) *cobra.Command {
 said before. What the file may not say is refused. "stint help agents" says what counts.`,
 		Example: `  stint result --outcome productive --grade 0.8 --reason "tests pass" --task-state done
   stint result --outcome nothing --reason "it was fixed already"`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("grade") {
 				r.Grade = &value

@@ -27,7 +27,11 @@ import (
 )
 
 func newReview(a *app) *cobra.Command {
-	var o reviewOptions
+	var (
+		all, landed bool
+		since       time.Time
+		limit       int
+	)
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
@@ -39,27 +43,27 @@ the target got, the latest first, by the record.
 
 Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
 workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runReview, &o),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case landed:
+				return a.runLanded(cmd.Context(), since, cmp.Or(limit, usualLimit))
+			case limit > 0 || !since.IsZero():
+				return usage(errors.New("--since and --limit are for --landed"))
+			}
+			return a.runReview(cmd.Context(), all)
+		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.all, "all", false, "list branches, too, that the target has")
-	f.BoolVar(&o.landed, "landed", false, "list what the target got")
-	f.Var(pastFlag(&o.since, a.Now), "since", "with --landed: "+sinceUsage)
-	f.VarP(countFlag(&o.limit), "limit", "n", "with --landed: list the last `N` (default 20)")
+	f.BoolVar(&all, "all", false, "list branches, too, that the target has")
+	f.BoolVar(&landed, "landed", false, "list what the target got")
+	f.Var(pastFlag(&since, a.Now), "since", "with --landed: "+sinceUsage)
+	f.VarP(countFlag(&limit), "limit", "n", "with --landed: list the last `N` (default 20)")
 	cmd.MarkFlagsMutuallyExclusive("all", "landed")
 	cmd.AddCommand(
 		newReviewShow(a), newReviewDiff(a), newReviewCheckout(a), newReviewLand(a), newReviewReject(a), newReviewPublish(a),
 		newReviewAway(a),
 	)
 	return cmd
-}
-
-// reviewOptions say which work is listed.
-type reviewOptions struct {
-	all, landed bool
-	since       time.Time
-	limit       int
 }
 
 func newReviewShow(a *app) *cobra.Command {
@@ -71,9 +75,8 @@ folder, what it changes, what it conflicts with, how its check went; and of the 
 ended, the terms of its grade, what it used, the questions that it left open and the end of its
 log. A category stands for its
 last session.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
+			return a.reviewedItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				v := screen.ReviewView{Item: i, Target: t, At: a.Now()}
 				var detail *inspect.RunDetail
 				if i.Session.Category != "" {
@@ -99,9 +102,8 @@ func newReviewDiff(a *app) *cobra.Command {
 session. Control characters are replaced, no program that the repository names is run, and at
 most 16 MiB are shown. A terminal gets it through the pager that git has by $GIT_PAGER, by your
 own core.pager or by $PAGER, or else through less.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.reviewedItem(cmd.Context(), args[0], func(e *inspect.Explainer, t review.Target, i review.Item) error {
+			return a.reviewedItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				return a.reviewDiff(cmd.Context(), e.Config, t, i)
 			})
 		},
@@ -109,8 +111,8 @@ own core.pager or by $PAGER, or else through less.`,
 }
 
 // reviewedItem hands on the work of the session that a person means.
-func (a *app) reviewedItem(ctx context.Context, name string, fn func(*inspect.Explainer, review.Target, review.Item) error) error {
-	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
+func (a *app) reviewedItem(ctx context.Context, name string, fn func(opened, review.Target, review.Item) error) error {
+	return a.reviewed(ctx, func(e opened, t review.Target, items []review.Item) error {
 		run, at, err := itemOf(ctx, e.Fleet, items, name)
 		if err != nil {
 			return err
@@ -200,50 +202,34 @@ func (a *app) page(ctx context.Context, c *config.Config, text string) error {
 }
 
 // reviewed hands on the work of sessions, in order.
-func (a *app) reviewed(ctx context.Context, fn func(*inspect.Explainer, review.Target, []review.Item) error) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		if err := a.missingRepository(ctx, e.Config); err != nil {
-			return err
-		}
-		t, items, err := e.Review(ctx)
+func (a *app) reviewed(ctx context.Context, fn func(opened, review.Target, []review.Item) error) error {
+	return a.with(ctx, reading|repository, func(f opened) error {
+		t, items, err := f.Review(ctx)
 		if err != nil {
 			return err
 		}
-		return fn(e, t, items)
+		return fn(f, t, items)
 	})
 }
 
 // runLanded lists the work that the target got.
-func (a *app) runLanded(ctx context.Context, o reviewOptions) error {
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		list, err := e.Landed(ctx, cmp.Or(o.limit, usualLimit))
-		if err != nil {
-			return err
-		}
-		list = sinceOf(o.since, list, func(l review.Landed) time.Time { return l.At })
-		if len(list) == 0 && e.Recorded() && !a.json {
-			fmt.Fprintln(a.Stderr, "stint: nothing landed")
-		}
-		a.say(view.LandedList().JSON(list), func(s screen.Style) []string { return view.Landed().Table(list, a.Now(), s) })
-		return nil
+func (a *app) runLanded(ctx context.Context, since time.Time, limit int) error {
+	return a.with(ctx, reading|record, func(f opened) error {
+		list, err := f.Landed(ctx, limit)
+		list = sinceOf(since, list, func(l review.Landed) time.Time { return l.At })
+		return show(a, view.LandedList().JSON(list), view.Landed(), list, err, "nothing landed")
 	})
 }
 
-func (a *app) runReview(ctx context.Context, o reviewOptions) error {
-	switch {
-	case o.landed:
-		return a.runLanded(ctx, o)
-	case o.limit > 0 || !o.since.IsZero():
-		return usage(errors.New("--since and --limit are for --landed"))
-	}
-	return a.reviewed(ctx, func(e *inspect.Explainer, t review.Target, items []review.Item) error {
+func (a *app) runReview(ctx context.Context, all bool) error {
+	return a.reviewed(ctx, func(e opened, t review.Target, items []review.Item) error {
 		tasks, err := e.TasksInReview(ctx, items)
 		left, lost := e.LeftBeside(ctx, items)
 		err = errors.Join(err, lost)
 		if err != nil {
 			return err
 		}
-		if !o.all {
+		if !all {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
 		rows := append(slices.Clone(items), view.Beside(tasks)...)

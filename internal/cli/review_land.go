@@ -8,9 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/command"
-	"stint/internal/config"
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/review"
@@ -30,7 +27,6 @@ Work that conflicts or whose check fails is set aside and its task opened again;
 on. A branch that somebody moved since its session ended lands only with the COMMIT that you
 looked at. A target that diverged from its upstream is refused. After a crash the same command
 goes on.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runReviewLand(cmd.Context(), args) },
 	}
 }
@@ -42,20 +38,16 @@ func newReviewReject(a *app) *cobra.Command {
 		Short: "Reject the work of sessions",
 		Long: `Reject the work of sessions. The task of each is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
 				return usage(errors.New("say why, for the next session at the task: --reason"))
 			}
-			return a.withEachItem(cmd.Context(), args, func(e *engine.Engine, t review.Target, i review.Item) error {
-				if err := unlanded(t, i); err != nil {
-					return err
+			return a.withEachItem(cmd.Context(), args, func(f opened, t review.Target, i review.Item) error {
+				err := unlanded(t, i)
+				if err == nil {
+					err = f.Reject(cmd.Context(), i, reason)
 				}
-				if err := e.Reject(cmd.Context(), i, reason); err != nil {
-					return err
-				}
-				a.sayLine(view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
-				return nil
+				return a.sayDone(err, view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
 			})
 		},
 	}
@@ -71,18 +63,13 @@ func newReviewCheckout(a *app) *cobra.Command {
 the work is yours: no session goes on with it, or with its task, until the folder is gone ("git
 worktree remove FOLDER").`,
 		Example: `  cd "$(stint review checkout 01k9f0c7d3k2m4qa)"`,
-		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, _ review.Target, i review.Item) error {
+			return a.withItem(cmd.Context(), args[0], func(e opened, _ review.Target, i review.Item) error {
 				if i.AtWork != "" {
 					return fmt.Errorf("run %s goes on with the work of run %s: %w", i.AtWork, i.Run, fleet.ErrHeld)
 				}
 				dir, err := a.places(e.Config).CheckOut(cmd.Context(), i.Run, i.Name)
-				if err != nil {
-					return err
-				}
-				a.sayLine(view.Reviewed("checked out", "", dir, "").JSON(i), dir)
-				return nil
+				return a.sayDone(err, view.Reviewed("checked out", "", dir, "").JSON(i), dir)
 			})
 		},
 	}
@@ -95,16 +82,12 @@ func newReviewPublish(a *app) *cobra.Command {
 		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens
 a request and prints its address. That happens once: later commits are only pushed. After a crash
 or a failure the command runs again, and must then print the address of the request there is.`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withItem(cmd.Context(), args[0], func(e *engine.Engine, t review.Target, i review.Item) error {
+			return a.withItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				if err := unlanded(t, i); err != nil {
 					return err
 				}
 				r, remote, err := e.Publish(cmd.Context(), t, i)
-				if err != nil {
-					return err
-				}
 				line := r.URL
 				switch {
 				case line == "" && remote == "":
@@ -112,8 +95,7 @@ or a failure the command runs again, and must then print the address of the requ
 				case line == "":
 					line = i.Name + " is pushed to " + remote
 				}
-				a.sayLine(view.Reviewed("published", "", "", r.URL).JSON(i), line)
-				return nil
+				return a.sayDone(err, view.Reviewed("published", "", "", r.URL).JSON(i), line)
 			})
 		},
 	}
@@ -128,13 +110,13 @@ func unlanded(t review.Target, i review.Item) error {
 }
 
 // withItem runs fn with one item of review.
-func (a *app) withItem(ctx context.Context, run string, fn func(*engine.Engine, review.Target, review.Item) error) error {
+func (a *app) withItem(ctx context.Context, run string, fn func(opened, review.Target, review.Item) error) error {
 	return a.withEachItem(ctx, []string{run}, fn)
 }
 
 // withEachItem runs fn with each of the items that are named, and goes on after one that fails.
-func (a *app) withEachItem(ctx context.Context, runs []string, fn func(*engine.Engine, review.Target, review.Item) error) error {
-	return a.withItems(ctx, runs, func(e *engine.Engine, t review.Target, items []review.Item, done []fleet.Landed) error {
+func (a *app) withEachItem(ctx context.Context, runs []string, fn func(opened, review.Target, review.Item) error) error {
+	return a.withItems(ctx, runs, func(e opened, t review.Target, items []review.Item, done []fleet.Landed) error {
 		for _, l := range done {
 			items = append(items, review.Item{Branch: review.Branch{Run: l.Run}})
 		}
@@ -149,14 +131,11 @@ func (a *app) withEachItem(ctx context.Context, runs []string, fn func(*engine.E
 
 // withItems runs fn with items of review, and with those of the runs that have landed before
 // and left no branch. What else is named is reported in the end.
-func (a *app) withItems(ctx context.Context, args []string, fn func(*engine.Engine, review.Target, []review.Item, []fleet.Landed) error) error {
+func (a *app) withItems(ctx context.Context, args []string, fn func(opened, review.Target, []review.Item, []fleet.Landed) error) error {
 	if a.Getenv("STINT_RUN_ID") != "" {
 		return fleet.WithHint(fmt.Errorf("a session decides about no work: %w", fleet.ErrHeld), "run it as a person")
 	}
-	return a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
-		if err := a.missingRepository(ctx, e.Config); err != nil {
-			return err
-		}
+	return a.with(ctx, writing|repository, func(e opened) error {
 		t, all, err := e.Review(ctx)
 		if err != nil {
 			return err
@@ -218,7 +197,7 @@ func noBranch(ctx context.Context, f *survey.Fleet, id fleet.RunID, which string
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {
-	return a.withItems(ctx, args, func(e *engine.Engine, t review.Target, items []review.Item, list []fleet.Landed) error {
+	return a.withItems(ctx, args, func(e opened, t review.Target, items []review.Item, list []fleet.Landed) error {
 		show := func(l fleet.Landed) {
 			if !a.json {
 				fmt.Fprintln(a.Stdout, plain.Text(landedLine(t, l)))
@@ -229,9 +208,7 @@ func (a *app) runReviewLand(ctx context.Context, args []string) error {
 		}
 		more, failed := e.Land(ctx, t, items, show)
 		list = append(list, more...)
-		if a.json {
-			printJSON(a.Stdout, view.Landings(t).JSON(list))
-		}
+		a.asObject(view.Landings(t).JSON(list))
 		landed, short := 0, 0
 		for _, l := range list {
 			if l.End == fleet.LandingLanded {
@@ -263,22 +240,4 @@ func landedLine(t review.Target, l fleet.Landed) string {
 		line += "; " + l.Left
 	}
 	return line
-}
-
-// publisher runs the command that opens requests.
-type publisher struct{ command.Command }
-
-// newPublisher is nil when there is none.
-func newPublisher(c *config.Config) engine.Publisher {
-	r := c.Review
-	if len(r.Publish) == 0 {
-		return nil
-	}
-	return publisher{operators(c, r.Publish)}
-}
-
-// Publish runs the command with its arguments filled in.
-func (p publisher) Publish(ctx context.Context, argv []string, summary []byte) ([]byte, error) {
-	p.Named, p.Argv, p.Stdin, p.Limit = p.Argv, argv, summary, maxPayload
-	return p.Output(ctx)
 }

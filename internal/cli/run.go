@@ -16,17 +16,12 @@ import (
 	"stint/internal/view"
 )
 
-type runOptions struct {
-	run      string
-	category string
-	task     string
-	agent    string
-	dryRun   bool
-}
-
 func newRun(a *app) *cobra.Command {
-	var o runOptions
-	cmd := &cobra.Command{
+	var (
+		o   engine.RunOptions
+		run string
+	)
+	cmd := a.dry(&cobra.Command{
 		Use:   "run (--run ID | --category C)",
 		Short: "Run one session: lane, claim, agent, grade",
 		Long: `Run one session: take the category's lane (busy: status 75), pick a task, claim
@@ -38,34 +33,35 @@ say of its work in $STINT_RESULT, and how it is graded. Its exit status is store
 returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runRun, &o),
-	}
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if run != "" {
+				if o.Run, err = fleet.ParseRunID(run); err != nil {
+					return usage(err)
+				}
+			}
+			return a.runRun(cmd.Context(), o)
+		},
+	})
 	f := cmd.Flags()
-	f.StringVar(&o.run, "run", "", "the `RUN` that a fire planned")
-	f.StringVar(&o.category, "category", "", "the `CATEGORY` to work in")
-	f.StringVar(&o.task, "task", "", "the `TASK` to work on (default: the best one)")
-	f.StringVar(&o.agent, "agent", "", "the `AGENT` to run (default: the category's first)")
+	f.StringVar(&run, "run", "", "the `RUN` that a fire planned")
+	f.StringVar((*string)(&o.Category), "category", "", "the `CATEGORY` to work in")
+	f.Var(taskFlag(&o.Task), "task", "the `TASK` to work on (default: the best one)")
+	f.StringVar(&o.Agent, "agent", "", "the `AGENT` to run (default: the category's first)")
 	cmd.MarkFlagsOneRequired("run", "category")
-	addDryRun(cmd, &o.dryRun)
 	for _, byHand := range []string{"category", "task", "agent", "dry-run"} {
 		cmd.MarkFlagsMutuallyExclusive("run", byHand)
 	}
 	return cmd
 }
 
-func (a *app) runRun(ctx context.Context, o runOptions) error {
-	options, err := o.parse()
-	if err != nil {
+func (a *app) runRun(ctx context.Context, o engine.RunOptions) (err error) {
+	if o.Binary, err = install.Binary(); err != nil {
 		return err
 	}
-	if options.Binary, err = install.Binary(); err != nil {
-		return err
-	}
-	check := func(e *engine.Engine) error { return e.CheckRun(ctx, options) }
-	if o.dryRun {
-		return a.withEngine(ctx, reading, check, func(e *engine.Engine) error {
-			p, err := e.Preview(ctx, options)
+	check := func(e *engine.Engine) error { return e.CheckRun(ctx, o) }
+	if a.dryRun {
+		return a.with(ctx, reading, func(f opened) error {
+			p, err := f.Preview(ctx, o)
 			if err != nil {
 				return err
 			}
@@ -75,38 +71,17 @@ func (a *app) runRun(ctx context.Context, o runOptions) error {
 			}
 			a.printPreview(p)
 			return nil
-		})
+		}, check)
 	}
-	return a.withEngine(ctx, writing, check, func(e *engine.Engine) error {
-		run, err := e.Run(ctx, options)
-		ended := err == nil || errors.As(err, new(fleet.OutcomeError))
-		if !ended {
-			return err
-		}
-		if a.asObject(view.Run().JSON(fleet.RunStatus{Run: run})) {
-			return err
-		}
-		if err == nil {
+	return a.with(ctx, writing, func(f opened) error {
+		run, err := f.Engine.Run(ctx, o)
+		switch ended := err == nil || errors.As(err, new(fleet.OutcomeError)); {
+		case !ended, a.asObject(view.Run().JSON(fleet.RunStatus{Run: run})):
+		case err == nil:
 			fmt.Fprintln(a.Stdout, plain.Text(runLine(run)))
 		}
 		return err
-	})
-}
-
-func (o runOptions) parse() (engine.RunOptions, error) {
-	if o.run != "" {
-		id, err := fleet.ParseRunID(o.run)
-		return engine.RunOptions{Run: id}, usage(err)
-	}
-	options := engine.RunOptions{Category: fleet.Category(o.category), Agent: o.agent}
-	if o.task != "" {
-		id, err := fleet.ParseTaskID(o.task)
-		if err != nil {
-			return options, usage(err)
-		}
-		options.Task = id
-	}
-	return options, nil
+	}, check)
 }
 
 // runLine is a run's end in one line.

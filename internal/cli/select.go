@@ -14,16 +14,11 @@ import (
 	"stint/internal/view"
 )
 
-type selectOptions struct {
-	workers  int
-	pool     string
-	category string
-	seed     *uint64
-	explain  bool
-}
-
 func newSelect(a *app) *cobra.Command {
-	var o selectOptions
+	var (
+		o       inspect.SelectOptions
+		explain bool
+	)
 	cmd := &cobra.Command{
 		Use:   "select",
 		Short: "Rank the categories of work and print the ranking",
@@ -41,39 +36,32 @@ Categories that cannot start are left out with the reason. A category with an ac
 unless it is over its cap. The same store, clock and seed give the same ranking.`,
 		Example: `  stint select --explain
   stint select --json --seed 7 | stint fanout --selector - --dry-run`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runSelect, &o),
+		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
+			s, err := f.Select(ctx, o)
+			if err != nil {
+				return err
+			}
+			switch {
+			case a.json:
+				printJSON(a.Stdout, s.Payload())
+			case explain:
+				a.printExplain(s)
+			default:
+				a.printRanking(s)
+			}
+			if len(s.Ranked()) == 0 {
+				return fmt.Errorf("no category to start: %w", fleet.ErrNothing)
+			}
+			return nil
+		}),
 	}
 	f := cmd.Flags()
-	f.VarP(countFlag(&o.workers), "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
-	f.StringVar(&o.pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
-	f.StringVar(&o.category, "category", "", "rank this `CATEGORY` alone, allowed for fires or not")
-	f.Var(seedFlag(&o.seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
-	f.BoolVar(&o.explain, "explain", false, "show for every category what its score is made of, and why it is in or out")
+	f.VarP(countFlag(&o.Workers), "workers", "n", "mark the best `N` as what a fire would start (default the pool's workers, or fanout.workers, of the config)")
+	f.StringVar(&o.Pool, "pool", "", "rank the categories of this `POOL` (default that of --category, or else "+config.DefaultPool+")")
+	f.StringVar((*string)(&o.Category), "category", "", "rank this `CATEGORY` alone, allowed for fires or not")
+	f.Var(seedFlag(&o.Seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
+	f.BoolVar(&explain, "explain", false, "show for every category what its score is made of, and why it is in or out")
 	return cmd
-}
-
-func (a *app) runSelect(ctx context.Context, o selectOptions) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		s, err := e.Select(ctx, inspect.SelectOptions{
-			Workers: o.workers, Pool: o.pool, Category: fleet.Category(o.category), Seed: o.seed,
-		})
-		if err != nil {
-			return err
-		}
-		switch {
-		case a.json:
-			printJSON(a.Stdout, s.Payload())
-		case o.explain:
-			a.printExplain(s)
-		default:
-			a.printRanking(s)
-		}
-		if len(s.Ranked()) == 0 {
-			return fmt.Errorf("no category to start: %w", fleet.ErrNothing)
-		}
-		return nil
-	})
 }
 
 // printRanking lists the categories that can start; where there is none, why each cannot.

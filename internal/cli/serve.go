@@ -59,8 +59,7 @@ From another machine:
   ssh -L 7788:127.0.0.1:7788 HOST`,
 		Example: `  stint serve
   stint serve --listen 0.0.0.0:7788 --host build.example.org`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runServe, &o),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runServe(cmd.Context(), o) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", o.listen, "listen at this `ADDRESS`; port 0 takes a free one")
@@ -96,9 +95,9 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	}
 	handler := web.New(web.Options{
 		With: func(ctx context.Context, fn func(*inspect.Explainer) error) error {
-			return a.explain(ctx, func(e *inspect.Explainer) error {
-				e.Log = slog.New(slog.DiscardHandler) // what is wrong is on the page, at every look
-				return fn(e)
+			return a.with(ctx, reading, func(f opened) error {
+				f.Log = slog.New(slog.DiscardHandler) // what is wrong is on the page, at every look
+				return fn(f.Explainer)
 			})
 		},
 		Fleet: c.Fleet, Version: version(), Token: token, TokenFile: tokenFile, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,

@@ -32,29 +32,25 @@ For a category it is the run under way, else the last one. A run's id may be cut
 that no other has, here and in all commands that show, stop or review runs.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			return a.explain(ctx, func(e *inspect.Explainer) error {
-				r, err := resolveRun(ctx, e.Fleet, args[0], "")
-				if err != nil {
-					return err
-				}
-				d, err := a.runDetail(ctx, e, r.ID)
-				if err != nil {
-					return err
-				}
-				a.say(view.RunDetail().JSON(d), func(s screen.Style) []string {
-					return screen.Run(newRunView(d, a, e.Config.Agents[d.Agent].Transcript), s)
-				})
-				return nil
+		RunE: a.open(reading, func(ctx context.Context, f opened, args []string) error {
+			r, err := resolveRun(ctx, f.Fleet, args[0], "")
+			if err != nil {
+				return err
+			}
+			d, err := a.runDetail(ctx, f, r.ID)
+			if err != nil {
+				return err
+			}
+			a.say(view.RunDetail().JSON(d), func(s screen.Style) []string {
+				return screen.Run(newRunView(d, a, f.Config.Agents[d.Agent].Transcript), s)
 			})
-		},
+			return nil
+		}),
 	}
 }
 
 // runDetail is all that is known of a run, with the folder of its own that it still has.
-func (a *app) runDetail(ctx context.Context, e *inspect.Explainer, run fleet.RunID) (inspect.RunDetail, error) {
+func (a *app) runDetail(ctx context.Context, e opened, run fleet.RunID) (inspect.RunDetail, error) {
 	d, err := e.RunDetail(ctx, run)
 	dir := filepath.Join(a.places(e.Config).Root, string(run))
 	if _, missing := os.Lstat(dir); err == nil && missing == nil {

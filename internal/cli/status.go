@@ -12,10 +12,6 @@ import (
 	"stint/internal/view"
 )
 
-type statusOptions struct {
-	last int // below 0: as many as there is room for
-}
-
 const (
 	// lastShown are the runs of a pipe, and the runs and fires of an object.
 	lastShown = 5
@@ -24,7 +20,7 @@ const (
 )
 
 func newStatus(a *app) *cobra.Command {
-	o := statusOptions{last: -1}
+	asked := -1 // below 0: as many as there is room for
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the fleet on one screen",
@@ -37,47 +33,42 @@ On a terminal lines are cut to the width, and the list of runs to the height. In
 nothing is cut.`,
 		Example: `  watch -c stint status
   stint status --json --last 1`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runStatus, &o),
-	}
-	cmd.Flags().Var(numberFlag(&o.last, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
-	return cmd
-}
-
-func (a *app) runStatus(ctx context.Context, o statusOptions) error {
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		last := o.last
-		if last < 0 {
-			last = lastShown
-		}
-		runs := last
-		if !a.json {
-			runs = max(last, mostShown) // some of them have not ended
-		}
-		// The last fire shows which gates are closed, even where no fires are shown.
-		s, err := e.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
-		if err != nil {
-			return err
-		}
-		s.Missing = a.missingPlaces(ctx, e.Config)
-		at, err := a.places(e.Config).Tracking(ctx)
-		if err != nil {
-			e.Log.DebugContext(ctx, "what is not pushed is not known", slog.Any("err", err))
-		}
-		s.Ahead, s.Pull = at.Text, at.Fix
-		if a.json {
-			s.Fires = s.Fires[:min(last, len(s.Fires))]
-		}
-		a.say(view.Status(e.Config.Fleet).JSON(s), func(style screen.Style) []string {
-			v := screen.StatusView{Status: s, Fleet: e.Config.Fleet, Rows: a.rows(), Last: o.last}
-			if v.Rows == 0 {
-				v.Last = last
+		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
+			last := asked
+			if last < 0 {
+				last = lastShown
 			}
-			v.HostTable = func(style screen.Style) []string { return view.Host().Table(s.Hosts, s.At, style) }
-			return screen.Status(v, style)
-		})
-		return nil
-	})
+			runs := last
+			if !a.json {
+				runs = max(last, mostShown) // some of them have not ended
+			}
+			// The last fire shows which gates are closed, even where no fires are shown.
+			s, err := f.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})
+			if err != nil {
+				return err
+			}
+			s.Missing = a.missingPlaces(ctx, f.Config)
+			at, err := a.places(f.Config).Tracking(ctx)
+			if err != nil {
+				f.Log.DebugContext(ctx, "what is not pushed is not known", slog.Any("err", err))
+			}
+			s.Ahead, s.Pull = at.Text, at.Fix
+			if a.json {
+				s.Fires = s.Fires[:min(last, len(s.Fires))]
+			}
+			a.say(view.Status(f.Config.Fleet).JSON(s), func(style screen.Style) []string {
+				v := screen.StatusView{Status: s, Fleet: f.Config.Fleet, Rows: a.rows(), Last: asked}
+				if v.Rows == 0 {
+					v.Last = last
+				}
+				v.HostTable = func(style screen.Style) []string { return view.Host().Table(s.Hosts, s.At, style) }
+				return screen.Status(v, style)
+			})
+			return nil
+		}),
+	}
+	cmd.Flags().Var(numberFlag(&asked, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
+	return cmd
 }
 
 // rows is how many lines a screen may have: one stays for the shell's next prompt.

@@ -17,12 +17,10 @@ import (
 	"stint/internal/plain"
 )
 
-type stopOptions struct{ all, dryRun bool }
-
 func newStop(a *app) *cobra.Command {
-	var o stopOptions
-	cmd := &cobra.Command{
-		Use:   "stop RUN|CATEGORY | --all",
+	all := false
+	cmd := a.dry(&cobra.Command{
+		Use:   "stop (RUN|CATEGORY | --all)",
 		Short: "End sessions in order, and wait until they have ended",
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
 at work, those about to begin, and those that rest before they follow another. An agent
@@ -34,80 +32,72 @@ Fires go on: "stint pause" keeps them from starting more.`,
 		Example: `  stint stop code
   stint stop 01jd8wz4v0k3m7qa
   stint pause && stint stop --all`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if o.all == (len(args) > 0) {
+			if all == (len(args) > 0) {
 				return usage(errors.New("want a run, a category, or --all"))
 			}
-			return a.runStop(cmd.Context(), oneLine(args), o)
+			return a.with(cmd.Context(), existing, func(f opened) error { return a.runStop(cmd.Context(), f, oneLine(args)) })
 		},
-	}
-	cmd.Flags().BoolVar(&o.all, "all", false, "end every run of the fleet")
-	addDryRun(cmd, &o.dryRun)
+	})
+	cmd.Flags().BoolVar(&all, "all", false, "end every run of the fleet")
 	return cmd
 }
 
-func (a *app) runStop(ctx context.Context, name string, o stopOptions) error {
-	return a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) (err error) {
-		var (
-			list []engine.Stopped
-			run  fleet.Run
-		)
-		if err := notMovedAway(ctx, e.Config); err != nil { // else what is at work is on no record
+func (a *app) runStop(ctx context.Context, f opened, name string) error {
+	if err := notMovedAway(ctx, f.Config); err != nil { // else what is at work is on no record
+		return err
+	}
+	var run fleet.Run
+	if _, category := f.Config.Categories[fleet.Category(name)]; name != "" && !category {
+		r, err := resolveRun(ctx, f.Fleet, name, "")
+		if err != nil {
 			return err
 		}
-		if _, category := e.Config.Categories[fleet.Category(name)]; name != "" && !category {
-			if run, err = resolveRun(ctx, e.Fleet, name, ""); err != nil {
-				return err
-			}
-			name = string(run.ID)
-		}
-		if o.dryRun {
-			open, openErr := e.Open(ctx, name)
-			for _, r := range open {
-				list = append(list, engine.Stopped{Was: r, Run: r})
-			}
-			err = openErr
-		} else {
-			list, err = e.StopAll(ctx, name)
-		}
-		switch {
-		case err != nil:
-			return err
-		case len(list) > 0:
-			s, err := e.Store.Snapshot(ctx)
-			paused := slices.ContainsFunc(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool {
-				return p.Category == "" || p.Category == fleet.Category(name)
-			})
-			return cmp.Or(a.printStopped(list, name, o.dryRun, paused), err)
-		}
-		if run.ID != "" {
-			return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
-		}
-		return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
-	})
+		run, name = r, string(r.ID)
+	}
+	list, err := a.stopped(ctx, f, name)
+	switch {
+	case err != nil:
+		return err
+	case len(list) > 0:
+		s, err := f.Store.Snapshot(ctx)
+		paused := slices.ContainsFunc(inspect.PausesAt(s.Pauses, s.At), func(p fleet.Pause) bool {
+			return p.Category == "" || p.Category == fleet.Category(name)
+		})
+		return cmp.Or(a.printStopped(list, name, paused), err)
+	case run.ID != "":
+		return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
+	}
+	return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 }
 
-func (a *app) printStopped(list []engine.Stopped, name string, dryRun, paused bool) error {
+// stopped are the runs that were ended, or with --dry-run would be.
+func (a *app) stopped(ctx context.Context, f opened, name string) ([]engine.Stopped, error) {
+	if !a.dryRun {
+		return f.StopAll(ctx, name)
+	}
+	open, err := f.Open(ctx, name)
+	return plain.Each(open, func(r fleet.Run) engine.Stopped { return engine.Stopped{Was: r, Run: r} }), err
+}
+
+func (a *app) printStopped(list []engine.Stopped, name string, paused bool) error {
 	var (
 		errs  []error
 		asked int
 	)
 	for _, s := range list {
 		switch {
-		case !dryRun && s.Asked():
+		case !a.dryRun && s.Asked():
 			asked++
 		case s.Err != nil:
 			errs = append(errs, s.Err)
 		}
 		if !a.json {
-			fmt.Fprintln(a.Stdout, plain.Text(a.stoppedLine(s, dryRun)))
+			fmt.Fprintln(a.Stdout, plain.Text(a.stoppedLine(s)))
 		}
 	}
-	if a.json {
-		printJSON(a.Stdout, a.stopObject(dryRun).JSON(list))
-	} else {
-		fmt.Fprintf(a.Stdout, "%s=%d\n", did(dryRun, "stopped", "would_stop"), len(list)-len(errs)-asked)
+	if !a.asObject(a.stopObject().JSON(list)) {
+		fmt.Fprintf(a.Stdout, "%s=%d\n", a.did("stopped", "would_stop"), len(list)-len(errs)-asked)
 	}
 	if asked > 0 {
 		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
@@ -121,14 +111,14 @@ func (a *app) printStopped(list []engine.Stopped, name string, dryRun, paused bo
 	return nil
 }
 
-func (a *app) stoppedLine(s engine.Stopped, dryRun bool) string {
+func (a *app) stoppedLine(s engine.Stopped) string {
 	was := s.Was.State(true, false, a.Now())
 	subject := fmt.Sprintf("run %s (%s)", s.Was.ID, s.Was.Category)
 	if s.Was.Task != "" {
 		subject += fmt.Sprintf(" at %q", s.Was.Task)
 	}
 	switch {
-	case dryRun:
+	case a.dryRun:
 		return fmt.Sprintf("would stop %s: %s", subject, was)
 	case s.Asked():
 		return fmt.Sprintf("asked %s to end, on another host", subject)

@@ -20,43 +20,39 @@ import (
 	"stint/internal/systemd"
 )
 
-// access is how a command means to use the store.
+// access is how a command means to use the fleet.
 type access uint8
 
 const (
 	// reading never creates a store; without one the command goes on with none.
 	reading access = 0
-	// writing creates the store when there is none.
+	// writing creates the store when there is none. With --dry-run, what it wrote is undone.
 	writing access = 1
-	// trying runs the code of writing and undoes what it wrote.
-	trying access = 2
-	// existing, beside one of these, is reading where nothing has run yet: no store is made only to find nothing in it.
-	existing access = 4
+	// trying is writing that is undone, whatever the command line says.
+	trying access = 2 | writing
+	// existing is writing, or reading where nothing has run yet: no store is made only to find nothing in it.
+	existing access = 4 | writing
+	// record, beside one of these, says that nothing has run yet where nothing has.
+	record access = 8
+	// repository, beside one of these, is an error where there is no repository for what is configured.
+	repository access = 16
 )
-
-// accessFor is writing, or trying with --dry-run.
-func accessFor(dryRun bool) access {
-	if dryRun {
-		return trying
-	}
-	return writing
-}
 
 // openStore opens a fleet's store. When it is only read and there is none, both
 // results are nil.
 func (a *app) openStore(ctx context.Context, c *config.Config, how access) (store.Store, error) {
+	tries := how&trying == trying || a.dryRun
 	if c.Store.Shared() {
-		return a.openShared(c, how&^existing)
+		return a.openShared(c, how&writing != 0, tries)
 	}
-	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); how&existing != 0 && errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(filepath.Join(c.State, sqlite.File)); how&existing == existing && errors.Is(err, fs.ErrNotExist) {
 		how = reading
 	}
-	how &^= existing
 	if err := a.storeGone(c); err != nil && !a.removing {
 		return nil, err
 	}
 	o := a.storeOptions(c)
-	if how == reading {
+	if how&writing == 0 {
 		db, err := sqlite.OpenRead(ctx, o)
 		if errors.Is(err, fleet.ErrNotFound) {
 			a.storeless = c.State
@@ -67,7 +63,7 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 		}
 		return db, nil
 	}
-	o.DryRun = how == trying
+	o.DryRun = tries
 	if err := notMovedAway(ctx, c); err != nil {
 		return nil, err
 	}
@@ -75,21 +71,21 @@ func (a *app) openStore(ctx context.Context, c *config.Config, how access) (stor
 	if err != nil {
 		return nil, err
 	}
-	return a.known(c, db, how)
+	return a.known(c, db, !tries)
 }
 
 // openShared opens the store of a fleet on many machines. The server is asked for nothing yet.
-func (a *app) openShared(c *config.Config, how access) (store.Store, error) {
+func (a *app) openShared(c *config.Config, writes, tries bool) (store.Store, error) {
 	o := a.serverOptions(c)
-	o.DryRun = how == trying
+	o.DryRun = tries && writes
 	db, err := postgres.Open(o)
 	switch {
 	case err != nil:
 		return nil, err
-	case how == reading:
+	case !writes:
 		return db, nil
 	}
-	return a.known(c, db, how)
+	return a.known(c, db, !tries)
 }
 
 func (a *app) serverOptions(c *config.Config) postgres.Options {
@@ -114,11 +110,11 @@ func (a *app) server(c *config.Config) config.Store {
 
 // known is a store that this machine may write to. If we die before a new state folder has its
 // identity, the next command that writes gives it one.
-func (a *app) known(c *config.Config, db store.Store, how access) (store.Store, error) {
+func (a *app) known(c *config.Config, db store.Store, gives bool) (store.Store, error) {
 	if i, err := a.identity(c.State); err == nil && !i.Foreign(thisMachine()) {
 		return db, nil
 	}
-	if err := machine.Check(c.State, thisMachine(), how == writing); err != nil {
+	if err := machine.Check(c.State, thisMachine(), gives); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
@@ -164,15 +160,7 @@ func (a *app) storeOptions(c *config.Config) sqlite.Options {
 
 // withStore runs fn with the fleet's store, which is nil when how is reading and
 // nothing has run yet.
-func (a *app) withStore(ctx context.Context, how access, fn func(*config.Config, store.Store) error) error {
-	c, err := a.loadConfig()
-	if err != nil {
-		return err
-	}
-	return a.withStoreOf(ctx, c, how, fn)
-}
-
-func (a *app) withStoreOf(ctx context.Context, c *config.Config, how access, fn func(*config.Config, store.Store) error) (err error) {
+func (a *app) withStore(ctx context.Context, c *config.Config, how access, fn func(store.Store) error) (err error) {
 	s, err := a.openStore(ctx, c, how)
 	if err != nil {
 		return err
@@ -180,5 +168,5 @@ func (a *app) withStoreOf(ctx context.Context, c *config.Config, how access, fn 
 	if s != nil {
 		defer func() { err = errors.Join(err, s.Close()) }()
 	}
-	return fn(c, s)
+	return fn(s)
 }

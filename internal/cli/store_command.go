@@ -37,22 +37,20 @@ func newStoreCheck(a *app) *cobra.Command {
 		Short: "Check that the store can be used",
 		Long: `Check that the store can be reached, can be written and keeps what it has acknowledged. A problem
 is status 1, a warning is not. stint doctor checks the same, and the rest of the fleet.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.loadConfig()
 			if err != nil {
 				return err
 			}
 			list := a.doctor(c).Store(cmd.Context())
-			a.printFindings(c.Fleet, list, nil, doctorOptions{})
+			a.printFindings(c.Fleet, list, nil, false)
 			return verdict("store", list)
 		},
 	}
 }
 
 func newStoreMigrate(a *app) *cobra.Command {
-	var dryRun bool
-	cmd := &cobra.Command{
+	return a.dry(&cobra.Command{
 		Use:   "migrate [STORE]",
 		Short: "Make the fleet's schema on a server, or bring it up to date",
 		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all hosts and
@@ -61,16 +59,12 @@ another role, which owns the schema. Roles get what they need there, if an admin
 them: "stint help hosts". With --dry-run all statements are printed.`,
 		Example: `  stint store migrate --dry-run
   stint store migrate postgres:service=stint_owner`,
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.migrateStore(cmd.Context(), args, dryRun) },
-	}
-	addDryRun(cmd, &dryRun)
-	return cmd
+		RunE: func(cmd *cobra.Command, args []string) error { return a.migrateStore(cmd.Context(), args) },
+	})
 }
 
 func newStoreCopy(a *app) *cobra.Command {
-	var dryRun bool
-	cmd := &cobra.Command{
+	return a.dry(&cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy all of the record to another, empty store",
 		Long: `Copy all of the record to another store, which must be empty: FROM and TO are values of the key
@@ -78,18 +72,15 @@ store in stint.toml. No session may run meanwhile. Afterwards the first store sa
 to, and refuses to be written; write the other into stint.toml. Epochs, grades and all numbers go along.`,
 		Example: `  stint pause --reason 'moving the store'
   stint store copy sqlite postgres:service=stint_bob`,
-		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.copyStore(cmd.Context(), args[0], args[1], dryRun)
+			return a.copyStore(cmd.Context(), args[0], args[1])
 		},
-	}
-	addDryRun(cmd, &dryRun)
-	return cmd
+	})
 }
 
 func newStoreAccept(a *app) *cobra.Command {
-	var dryRun, restored bool
-	cmd := &cobra.Command{
+	restored := false
+	cmd := a.dry(&cobra.Command{
 		Use:   "accept",
 		Short: "Take a server that is older than what this host has seen",
 		Long: `Take a server that is older than what this host has seen. After a failover a host does not go
@@ -97,20 +88,16 @@ back to the server from which the fleet has moved on. If the server that took it
 for good, say so on each host that refuses the older one. The writes that are lost are counted,
 and nothing is granted for a while. A server that was restored from a backup looks like the one
 before: say --restored on one host before any other writes there.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.acceptStore(cmd.Context(), restored, dryRun)
-		},
-	}
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(cmd.Context(), restored) },
+	})
 	cmd.Flags().BoolVar(&restored, "restored", false, "the server has the data of a backup: grant nothing for a while, and epochs higher")
-	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
 // acceptBackup takes a server with the data of a backup, and says what that means.
-func (a *app) acceptBackup(ctx context.Context, c *config.Config, dryRun bool) (did string, err error) {
+func (a *app) acceptBackup(ctx context.Context, c *config.Config) (did string, err error) {
 	o := a.serverOptions(c)
-	o.DryRun = dryRun
+	o.DryRun = a.dryRun
 	db, err := postgres.Open(o)
 	if err != nil {
 		return "", err
@@ -121,8 +108,8 @@ func (a *app) acceptBackup(ctx context.Context, c *config.Config, dryRun bool) (
 }
 
 // acceptOlder takes a server that this host refuses.
-func (a *app) acceptOlder(ctx context.Context, c *config.Config, dryRun bool) (did string, err error) {
-	err = a.withStoreOf(ctx, c, reading, func(_ *config.Config, s store.Store) error {
+func (a *app) acceptOlder(ctx context.Context, c *config.Config) (did string, err error) {
+	err = a.withStore(ctx, c, reading, func(s store.Store) error {
 		_, _, err := s.Hosts(ctx)
 		return err
 	})
@@ -132,11 +119,11 @@ func (a *app) acceptOlder(ctx context.Context, c *config.Config, dryRun bool) (d
 	case !errors.Is(err, postgres.ErrDeposed):
 		return "", err
 	}
-	was, err := machine.Memory(c.State).Accept(dryRun)
+	was, err := machine.Memory(c.State).Accept(a.dryRun)
 	return fmt.Sprintf("a server from before timeline %d", was.Timeline), err
 }
 
-func (a *app) acceptStore(ctx context.Context, restored, dryRun bool) error {
+func (a *app) acceptStore(ctx context.Context, restored bool) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
@@ -148,11 +135,8 @@ func (a *app) acceptStore(ctx context.Context, restored, dryRun bool) error {
 	if restored {
 		accept = a.acceptBackup
 	}
-	what, err := accept(ctx, c, dryRun)
-	if err == nil {
-		a.sayLine(storeObject("", dryRun, postgres.Migrated{}, nil).JSON(c.StoreText), did(dryRun, "takes ", "would take ")+what)
-	}
-	return err
+	what, err := accept(ctx, c)
+	return a.sayDone(err, storeObject("", a.dryRun, postgres.Migrated{}, nil).JSON(c.StoreText), a.did("takes ", "would take ")+what)
 }
 
 // named is the configuration with another store.
@@ -166,7 +150,7 @@ func (a *app) named(c *config.Config, text string) (*config.Config, error) {
 	return &other, nil
 }
 
-func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) error {
+func (a *app) migrateStore(ctx context.Context, args []string) error {
 	c, err := a.loadConfig()
 	if err == nil && len(args) > 0 {
 		c, err = a.named(c, args[0])
@@ -179,27 +163,27 @@ func (a *app) migrateStore(ctx context.Context, args []string, dryRun bool) erro
 			`to use a server, write store = "postgres" in stint.toml`)
 	}
 	o := a.serverOptions(c)
-	o.DryRun = dryRun
+	o.DryRun = a.dryRun
 	m, err := postgres.Migrate(ctx, o)
 	if err != nil {
 		return fmt.Errorf("migrate %s: %w", c.StoreText, err)
 	}
-	if a.asObject(storeObject("", dryRun, m, nil).JSON(c.StoreText)) {
+	if a.asObject(storeObject("", a.dryRun, m, nil).JSON(c.StoreText)) {
 		return nil
 	}
 	switch worker := postgres.Role(c.Fleet); {
-	case dryRun:
+	case a.dryRun:
 		a.printMigration(m)
 	case slices.ContainsFunc(m.Lacks, func(sql string) bool { return strings.Contains(sql, `"`+worker+`"`) }):
 		a.hint("the fleet has no role of its own, which would own nothing; an administrator makes it, then run this again: " + strings.Join(m.Lacks, " "))
 	}
 	for _, step := range m.Steps {
-		if !dryRun {
+		if !a.dryRun {
 			fmt.Fprintf(a.Stdout, "made %s\n", step.Name)
 		}
 	}
 	if len(m.Steps) == 0 {
-		fmt.Fprintln(a.Stdout, did(dryRun, "up to date", "-- up to date"))
+		fmt.Fprintln(a.Stdout, a.did("up to date", "-- up to date"))
 	}
 	return nil
 }
@@ -220,29 +204,29 @@ func (a *app) printMigration(m postgres.Migrated) {
 // copying bounds a copy, in which a store is locked.
 const copying = time.Hour
 
-func (a *app) copyStore(ctx context.Context, from, to string, dryRun bool) (err error) {
+func (a *app) copyStore(ctx context.Context, from, to string) (err error) {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
-	source, err := a.openNamed(ctx, c, from, dryRun)
+	source, err := a.openNamed(ctx, c, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, source.Close()) }()
-	target, err := a.openNamed(ctx, c, to, dryRun)
+	target, err := a.openNamed(ctx, c, to)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, target.Close()) }()
-	list, err := book.Copy(ctx, source, target, to, dryRun)
-	if err != nil || a.asObject(storeObject(to, dryRun, postgres.Migrated{}, list).JSON(from)) {
+	list, err := book.Copy(ctx, source, target, to, a.dryRun)
+	if err != nil || a.asObject(storeObject(to, a.dryRun, postgres.Migrated{}, list).JSON(from)) {
 		return err
 	}
 	for _, t := range list {
-		fmt.Fprintf(a.Stdout, "%s %-14s %s\n", did(dryRun, "copied", "would copy"), t.Table, plain.Plural(t.Rows, "row"))
+		fmt.Fprintf(a.Stdout, "%s %-14s %s\n", a.did("copied", "would copy"), t.Table, plain.Plural(t.Rows, "row"))
 	}
-	if !dryRun && to != c.StoreText {
+	if !a.dryRun && to != c.StoreText {
 		a.hint(fmt.Sprintf("write store = %q in stint.toml", to))
 	}
 	return nil
@@ -254,17 +238,17 @@ type rowStore interface {
 	Close() error
 }
 
-func (a *app) openNamed(ctx context.Context, c *config.Config, text string, dryRun bool) (rowStore, error) {
+func (a *app) openNamed(ctx context.Context, c *config.Config, text string) (rowStore, error) {
 	c, err := a.named(c, text)
 	if err != nil {
 		return nil, err
 	}
 	if c.Store.Shared() {
 		o := a.serverOptions(c)
-		o.DryRun, o.Patience = dryRun, copying
+		o.DryRun, o.Patience = a.dryRun, copying
 		return postgres.Open(o)
 	}
 	o := a.storeOptions(c)
-	o.DryRun = dryRun
+	o.DryRun = a.dryRun
 	return sqlite.Open(ctx, o)
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -10,7 +9,6 @@ import (
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/selector"
@@ -66,7 +64,7 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f 
 
 type taskListOptions struct {
 	category string
-	state    string
+	state    fleet.TaskState
 	all      bool
 }
 
@@ -75,11 +73,27 @@ func newTaskList(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the open tasks, and why some are blocked",
-		Args:  cobra.NoArgs,
-		RunE:  with(a.taskList, &o),
+		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
+			if err := knownCategory(f.Config, o.category); err != nil {
+				return err
+			}
+			tasks, problems, err := taskFolder(f.Config).List(ctx)
+			if err != nil {
+				return err
+			}
+			for _, p := range problems {
+				a.warn(p.String())
+			}
+			known, err := a.standings(ctx, f.Config, f.Store, f.Fleet, tasks)
+			entries := plain.Each(plain.Kept(tasks, o.keeps), func(t fleet.Task) view.TaskEntry {
+				return view.TaskEntry{Task: t, Blocked: known.blocked[t.ID], StateFrom: known.from[t.ID]}
+			})
+			return show(a, view.Tasks().JSON(entries), view.Task(), entries, err, "")
+		}),
 	}
 	cmd.Flags().StringVar(&o.category, "category", "", "those of one `CATEGORY`")
-	cmd.Flags().StringVar(&o.state, "state", "", "those in one `STATE`; waiting: also those that sessions left to a person")
+	cmd.Flags().Var(&flagValue[fleet.TaskState]{&o.state, "STATE", "", fleet.ParseTaskState}, "state",
+		"those in one `STATE`; waiting: also those that sessions left to a person")
 	cmd.Flags().BoolVar(&o.all, "all", false, "done, cancelled and expired ones too")
 	return cmd
 }
@@ -90,74 +104,42 @@ func (o taskListOptions) keeps(t fleet.Task) bool {
 		return false
 	}
 	switch {
-	case o.state == string(fleet.StateWaiting):
+	case o.state == fleet.StateWaiting:
 		return t.WaitsForPerson()
 	case o.state != "":
-		return string(t.State) == o.state
+		return t.State == o.state
 	}
 	return o.all || !t.State.Settled() && t.State != fleet.StateExpired
-}
-
-func (a *app) taskList(ctx context.Context, o taskListOptions) error {
-	if o.state != "" {
-		state, err := fleet.ParseTaskState(o.state)
-		if err != nil {
-			return usage(err)
-		}
-		o.state = string(state)
-	}
-	return a.explain(ctx, func(e *inspect.Explainer) error {
-		c := e.Config
-		if err := knownCategory(c, o.category); err != nil {
-			return err
-		}
-		tasks, problems, err := taskFolder(c).List(ctx)
-		if err != nil {
-			return err
-		}
-		for _, p := range problems {
-			fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(p.String()))
-		}
-		known, err := a.standings(ctx, c, e.Store, e.Fleet, tasks)
-		if err != nil {
-			return err
-		}
-		tasks = plain.Kept(tasks, o.keeps)
-		entries := plain.Each(tasks, func(t fleet.Task) view.TaskEntry {
-			return view.TaskEntry{Task: t, Blocked: known.blocked[t.ID], StateFrom: known.from[t.ID]}
-		})
-		show(a, view.Tasks().JSON(entries), view.Task(), entries)
-		return nil
-	})
 }
 
 func newTaskShow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show TASK",
 		Short: "Show a task",
-		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.taskShow(cmd.Context(), args[0])
+			id, err := taskNamed(args[0])
+			if err != nil {
+				return err
+			}
+			answer, err := a.ask(cmd.Context(), door.Request{Verb: door.TaskShow, Task: id})
+			if err != nil {
+				return err
+			}
+			t := view.TaskEntry(*answer.Task)
+			a.say(view.Task().JSON(t), func(s screen.Style) []string {
+				lines := view.Task().Sheet(t, a.Now(), screen.Style{Colour: s.Colour}) // whole, as it is to be copied
+				if body := strings.Trim(t.Body, "\n"); body != "" {
+					lines = append(lines, "", plain.Text(body))
+				}
+				return lines
+			})
+			return nil
 		},
 	}
 }
 
-func (a *app) taskShow(ctx context.Context, arg string) error {
+// taskNamed is the id of a task that the command line names.
+func taskNamed(arg string) (fleet.TaskID, error) {
 	id, err := fleet.ParseTaskID(arg)
-	if err != nil {
-		return usage(err)
-	}
-	answer, err := a.ask(ctx, door.Request{Verb: door.TaskShow, Task: id})
-	if err != nil {
-		return err
-	}
-	t := view.TaskEntry(*answer.Task)
-	a.say(view.Task().JSON(t), func(s screen.Style) []string {
-		lines := view.Task().Sheet(t, a.Now(), screen.Style{Colour: s.Colour}) // whole, as it is to be copied
-		if body := strings.Trim(t.Body, "\n"); body != "" {
-			lines = append(lines, "", plain.Text(body))
-		}
-		return lines
-	})
-	return nil
+	return id, usage(err)
 }

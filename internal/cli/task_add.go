@@ -19,18 +19,16 @@ import (
 
 func newTaskAdd(a *app) *cobra.Command {
 	var o door.Draft
-	var dryRun bool
-	cmd := &cobra.Command{
+	cmd := a.dry(&cobra.Command{
 		Use:   "add TITLE…",
 		Short: "Write a new task file",
 		Example: `  stint task add Fix the login page --category code --priority high
   stint task add --requires fix-the-login-page Announce the login page`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Title = oneLine(args)
-			return a.taskAdd(cmd.Context(), o, dryRun)
+			return a.taskAdd(cmd.Context(), o)
 		},
-	}
+	})
 	f := cmd.Flags()
 	f.StringVar(&o.ID, "id", "", "the `ID`, which is the file's name, too (default: made from the title)")
 	f.StringVar(&o.Category, "category", "", "the `CATEGORY` (default: by the tags, else tasks.default_category of the config)")
@@ -42,11 +40,10 @@ func newTaskAdd(a *app) *cobra.Command {
 	f.StringVar(&o.Wait, "wait", "", "not before this `DATE`, YYYY-MM-DD")
 	f.StringArrayVar(&o.Tags, "tag", nil, "a `TAG`; may be given more than once")
 	f.StringArrayVar(&o.Requires, "requires", nil, "a `TASK` that must be settled first; may be given more than once")
-	addDryRun(cmd, &dryRun)
 	return cmd
 }
 
-func (a *app) taskAdd(ctx context.Context, d door.Draft, dryRun bool) error {
+func (a *app) taskAdd(ctx context.Context, d door.Draft) error {
 	if d.Body == "-" {
 		body, err := io.ReadAll(io.LimitReader(a.Stdin, 1<<20))
 		if err != nil {
@@ -54,12 +51,12 @@ func (a *app) taskAdd(ctx context.Context, d door.Draft, dryRun bool) error {
 		}
 		d.Body = string(body)
 	}
-	answer, err := a.ask(ctx, door.Request{Verb: door.TaskAdd, Draft: &d, DryRun: dryRun})
+	answer, err := a.ask(ctx, door.Request{Verb: door.TaskAdd, Draft: &d, DryRun: a.dryRun})
 	if err != nil {
 		return err
 	}
 	t := answer.Task.Task
-	a.sayLine(view.Task().JSON(view.TaskEntry{Task: t}), fmt.Sprintf("%s %s (%s): %s", did(dryRun, "added", "would add"), t.ID, t.Category, t.Path))
+	a.sayLine(view.Task().JSON(view.TaskEntry{Task: t}), fmt.Sprintf("%s %s (%s): %s", a.did("added", "would add"), t.ID, t.Category, t.Path))
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
@@ -17,8 +16,7 @@ import (
 )
 
 func newTaskRetry(a *app) *cobra.Command {
-	var dryRun bool
-	cmd := &cobra.Command{
+	return a.dry(&cobra.Command{
 		Use:   "retry TASK…",
 		Short: "Put tasks back into the queue",
 		Long: `Put a task back into the queue: its state in its file or tracker counts again, whatever
@@ -26,46 +24,33 @@ sessions left. A task waits for a person after two sessions that worked on it an
 state as it was, unless it is active. Three failed sessions in a row do the same in any state.
 This command ends that, and so does a change of its file or item. It also ends the rest of a
 task whose last session did nothing.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return each(args, func(task string) error { return a.taskRetry(cmd.Context(), task, dryRun) })
+			return each(args, func(task string) error { return a.taskRetry(cmd.Context(), task) })
 		},
-	}
-	addDryRun(cmd, &dryRun)
-	return cmd
+	})
 }
 
-func (a *app) taskRetry(ctx context.Context, arg string, dryRun bool) error {
-	id, err := fleet.ParseTaskID(arg)
-	if err != nil {
-		return usage(err)
-	}
-	c, err := a.loadConfig()
+func (a *app) taskRetry(ctx context.Context, arg string) error {
+	id, err := taskNamed(arg)
 	if err != nil {
 		return err
 	}
-	_, unknown := taskFolder(c).Get(ctx, id)
-	if errors.Is(unknown, fleet.ErrNotFound) {
-		unknown = a.withNearest(ctx, c, unknown, arg)
-	}
-	return a.withStoreOf(ctx, c, existing|accessFor(dryRun), func(_ *config.Config, s store.Store) (err error) {
+	return a.with(ctx, existing, func(f opened) (err error) {
 		found := false
-		if s != nil {
-			found, err = s.Retry(ctx, id)
+		if f.Recorded() {
+			found, err = f.Store.Retry(ctx, id)
 		}
-		if err == nil && !found && errors.Is(unknown, fleet.ErrNotFound) {
-			return unknown // nothing was forgotten, as there is nothing of the name
+		if err == nil && !found {
+			if _, unknown := taskFolder(f.Config).Get(ctx, id); errors.Is(unknown, fleet.ErrNotFound) {
+				return a.withNearest(ctx, f.Config, unknown, arg) // nothing was forgotten, as there is nothing of the name
+			}
 		}
-		if err != nil {
-			return err
-		}
-		forgot := did(dryRun, "has forgotten", "would forget")
+		forgot := a.did("has forgotten", "would forget")
 		line := fmt.Sprintf("stint %s what sessions left of %s: the state in its file, or its tracker, counts again", forgot, id)
 		if !found {
 			line = fmt.Sprintf("stint remembers nothing of %s: the state in its file, or its tracker, counts", id)
 		}
-		a.sayLine(retryObject(found, dryRun).JSON(id), line)
-		return nil
+		return a.sayDone(err, retryObject(found, a.dryRun).JSON(id), line)
 	})
 }
 
@@ -77,38 +62,34 @@ func (a *app) withNearest(ctx context.Context, c *config.Config, err error, name
 }
 
 func newTaskDone(a *app) *cobra.Command {
-	var dryRun bool
-	cmd := &cobra.Command{
+	return a.dry(&cobra.Command{
 		Use:   "done TASK…",
 		Short: "Mark tasks as done",
 		Long: `Mark a task as done: in its file, which stint does not commit, or in its tracker
 by the command "done" of its source. A task that another holder has claimed
 stays as it is: status 4.`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return each(args, func(task string) error { return a.taskDone(cmd.Context(), task, dryRun) })
+			return each(args, func(task string) error { return a.taskDone(cmd.Context(), task) })
 		},
-	}
-	addDryRun(cmd, &dryRun)
-	return cmd
+	})
 }
 
-func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
-	id, err := fleet.ParseTaskID(arg)
+func (a *app) taskDone(ctx context.Context, arg string) error {
+	id, err := taskNamed(arg)
 	if err != nil {
-		return usage(err)
+		return err
 	}
 	holder, named, err := a.holder("")
 	if err != nil {
 		return err
 	}
-	return a.withEngine(ctx, accessFor(dryRun), nil, func(e *engine.Engine) (err error) {
+	return a.with(ctx, writing, func(e opened) (err error) {
 		t, err := taskFolder(e.Config).Get(ctx, id)
 		if err != nil {
 			return err
 		}
 		hold := store.Hold{Key: id.Key(), Holder: holder}
-		give, err := a.guard(ctx, e.Config, e.Store, &hold, named)
+		give, err := a.guard(ctx, e, &hold, named)
 		if err != nil {
 			return err
 		}
@@ -117,13 +98,13 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 			return err
 		}
 		changed := t.State != fleet.StateDone
-		if !dryRun {
+		if !a.dryRun {
 			if changed, err = e.GiveState(ctx, hold, t, fleet.StateDone); err != nil {
 				return err
 			}
 			t.State = fleet.StateDone
 		}
-		line := did(dryRun, string(t.ID)+" is done", "would mark "+string(t.ID)+" as done")
+		line := a.did(string(t.ID)+" is done", "would mark "+string(t.ID)+" as done")
 		if !changed {
 			line = string(t.ID) + " is done already"
 		}
@@ -135,8 +116,8 @@ func (a *app) taskDone(ctx context.Context, arg string, dryRun bool) error {
 // guard holds a task's claim while its file is written, so that no session is at
 // it, and says at which epoch. A claim that the caller has already, such as an agent its own task's, is
 // neither renewed nor given back.
-func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *store.Hold, named bool) (give func() error, err error) {
-	c, at, err := s.Check(ctx, h.Key)
+func (a *app) guard(ctx context.Context, f opened, h *store.Hold, named bool) (give func() error, err error) {
+	c, at, err := f.Store.Check(ctx, h.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +126,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 		return func() error { return nil }, nil
 	}
 	take := store.TakeRequest{Key: h.Key, Holder: h.Holder, TTL: time.Minute, Note: "stint task done"}
-	grant, c, err := a.desk(cfg, s).Take(ctx, take)
+	grant, c, err := f.Desk().Take(ctx, take)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +135,7 @@ func (a *app) guard(ctx context.Context, cfg *config.Config, s store.Store, h *s
 	}
 	h.Epoch = c.Epoch
 	return func() error {
-		_, err := s.Release(ctx, *h, fleet.EndingDone, "")
+		_, err := f.Store.Release(ctx, *h, fleet.EndingDone, "")
 		if errors.Is(err, fleet.ErrLost) { // a dry run undid the take
 			return nil
 		}

@@ -19,12 +19,10 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/doctor"
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/review"
 	"stint/internal/rundir"
-	"stint/internal/store"
 	"stint/internal/top"
 	"stint/internal/transcript"
 )
@@ -38,7 +36,6 @@ ranking, and the end of a run's log. Idle lanes share a line. Keys pause and res
 categories, stop a run, list and filter the latest runs, open one with its log, and list the
 work that waits for review, to show its changes, to land it or to reject it. The key ? lists
 them. Nothing changes before you confirm it.`,
-		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runTop(cmd.Context())
 		},
@@ -129,7 +126,7 @@ func (s *said) Write(p []byte) (int, error) {
 
 func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 	a, said := t.quiet()
-	err = a.explain(ctx, func(e *inspect.Explainer) error {
+	err = a.with(ctx, reading, func(e opened) error {
 		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {
 			return err
 		}
@@ -145,7 +142,7 @@ func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 // review is the work that waits for review.
 func (t topScreen) review(ctx context.Context) (target review.Target, open []review.Item, err error) {
 	a, _ := t.quiet()
-	err = a.reviewed(ctx, func(_ *inspect.Explainer, at review.Target, items []review.Item) error {
+	err = a.reviewed(ctx, func(_ opened, at review.Target, items []review.Item) error {
 		target, open = at, slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		return nil
 	})
@@ -168,7 +165,7 @@ func (t topScreen) diff(ctx context.Context, c *config.Config, run fleet.RunID, 
 
 func (t topScreen) land(ctx context.Context, run fleet.RunID) (said string, err error) {
 	a, _ := t.quiet()
-	err = a.withItem(ctx, string(run), func(e *engine.Engine, target review.Target, i review.Item) error {
+	err = a.withItem(ctx, string(run), func(e opened, target review.Target, i review.Item) error {
 		list, err := e.Land(ctx, target, []review.Item{i}, func(fleet.Landed) {})
 		if err != nil {
 			return err
@@ -183,7 +180,7 @@ func (t topScreen) land(ctx context.Context, run fleet.RunID) (said string, err 
 
 func (t topScreen) reject(ctx context.Context, run fleet.RunID, reason string) error {
 	a, _ := t.quiet()
-	return a.withItem(ctx, string(run), func(e *engine.Engine, target review.Target, i review.Item) error {
+	return a.withItem(ctx, string(run), func(e opened, target review.Target, i review.Item) error {
 		if err := unlanded(target, i); err != nil {
 			return err
 		}
@@ -208,20 +205,20 @@ func unwritable(dir string) string {
 
 func (t topScreen) pause(ctx context.Context, category fleet.Category) error {
 	a, _ := t.quiet()
-	return a.withStore(ctx, writing, func(_ *config.Config, s store.Store) error {
-		return s.Pause(ctx, fleet.Pause{Category: category, Reason: "by " + a.user()})
+	return a.with(ctx, writing, func(f opened) error {
+		return f.Store.Pause(ctx, fleet.Pause{Category: category, Reason: "by " + a.user()})
 	})
 }
 
 func (t topScreen) resume(ctx context.Context, category fleet.Category) error {
 	a, _ := t.quiet()
-	_, _, err := a.resume(ctx, category, false)
+	_, _, err := a.resume(ctx, category)
 	return err
 }
 
 func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err error) {
 	a, _ := t.quiet()
-	err = a.withEngine(ctx, writing, nil, func(e *engine.Engine) error {
+	err = a.with(ctx, writing, func(e opened) error {
 		r, err = e.Stop(ctx, run)
 		return err
 	})

@@ -33,7 +33,6 @@ func newConfigTrust(a *app) *cobra.Command {
 last, and confirm them. Those that lie where sessions may write are held until then: fires go on
 with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
 first fire confirms what it finds. See: stint help config.`,
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -223,7 +222,7 @@ func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 // warnHeld says once that the file in force is not the one that a person sees.
 func (a *app) warnHeld(c *config.Config) {
 	if c.Trust.Held != "" && a.warned.CompareAndSwap(false, true) {
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(c.Trust.Held))
+		a.warn(c.Trust.Held)
 	}
 }
 
@@ -243,7 +242,7 @@ func (a *app) configTrust(yes bool) error {
 	store := a.trustStore(path)
 	record, err := store.Load()
 	if err != nil {
-		fmt.Fprintf(a.Stderr, "stint: warning: %s\n", plain.Text(err.Error())) // confirmed anew, it can be read again
+		a.warn(err.Error()) // confirmed anew, it can be read again
 	}
 	if text, err := store.Text(record[path]); err == nil {
 		if before, err := config.Parse(path, text, a.configOptions()); err == nil {
@@ -252,7 +251,7 @@ func (a *app) configTrust(yes bool) error {
 	}
 	contents, refused := a.inQuestion(c, record)
 	for _, err := range refused {
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(err.Error()))
+		a.warn(err.Error())
 	}
 	var changes []trustChange
 	for _, name := range slices.Sorted(maps.Keys(contents)) {

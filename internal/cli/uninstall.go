@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
-	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/install"
 	"stint/internal/machine"
@@ -21,11 +20,9 @@ import (
 	"stint/internal/workspace"
 )
 
-type uninstallOptions struct{ purge, yes, dryRun bool }
-
 func newUninstall(a *app) *cobra.Command {
-	var o uninstallOptions
-	cmd := &cobra.Command{
+	var purge, yes bool
+	cmd := a.dry(&cobra.Command{
 		Use:   "uninstall",
 		Short: "Remove the fleet's timers and units, and with --purge its state",
 		Long: `Undo what "stint init --systemd" installed: the timers of the fleet and of all its pools, the
@@ -38,13 +35,11 @@ requires that no session is at work, and a typed answer or --yes. Configuration,
 lessons and the branches of sessions stay. Running it again finishes what was left.`,
 		Example: `  stint uninstall --dry-run
   stint stop --all; stint uninstall --purge`,
-		Args: cobra.NoArgs,
-		RunE: with(a.runUninstall, &o),
-	}
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runUninstall(cmd.Context(), purge, yes) },
+	})
 	f := cmd.Flags()
-	f.BoolVar(&o.purge, "purge", false, "remove the state folder's content, too")
-	f.BoolVar(&o.yes, "yes", false, "with --purge: do not ask")
-	addDryRun(cmd, &o.dryRun)
+	f.BoolVar(&purge, "purge", false, "remove the state folder's content, too")
+	f.BoolVar(&yes, "yes", false, "with --purge: do not ask")
 	return cmd
 }
 
@@ -56,31 +51,31 @@ type removal struct {
 	running []fleet.Run // sessions at work here
 }
 
-func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
+func (a *app) runUninstall(ctx context.Context, purge, yes bool) error {
 	c, err := a.loadConfig()
 	if err != nil {
 		return err
 	}
 	a.removing = true
-	r := &removal{setup: &setup{app: a, o: initOptions{dryRun: o.dryRun}}, c: c, purge: o.purge}
-	if o.purge {
-		if err := a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) error { return r.idle(ctx, e) }); err != nil {
+	r := &removal{setup: &setup{app: a}, c: c, purge: purge}
+	if purge {
+		if err := a.with(ctx, existing, func(e opened) error { return r.idle(ctx, e) }); err != nil {
 			return err
 		}
 		if err := notMovedAway(ctx, c); err != nil {
 			return err
 		}
-		if err := r.consent(o); err != nil {
+		if err := r.consent(yes); err != nil {
 			return err
 		}
 	}
 	if err := r.timers(ctx); err != nil {
 		return err
 	}
-	if err := a.withEngine(ctx, existing|accessFor(o.dryRun), nil, func(e *engine.Engine) error { return r.waiting(ctx, e) }); err != nil {
+	if err := a.with(ctx, existing, func(e opened) error { return r.waiting(ctx, e) }); err != nil {
 		return err
 	}
-	if o.purge {
+	if purge {
 		err = r.state()
 	}
 	r.report()
@@ -88,7 +83,7 @@ func (a *app) runUninstall(ctx context.Context, o uninstallOptions) error {
 }
 
 // idle notes the sessions at work on this host, and refuses to purge under one. Sessions of other hosts have their own folders.
-func (r *removal) idle(ctx context.Context, e *engine.Engine) error {
+func (r *removal) idle(ctx context.Context, e opened) error {
 	open, err := e.Open(ctx, "")
 	r.running = plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() && !e.Here.Elsewhere(run.Seat) })
 	if err != nil || !r.purge || len(r.running) == 0 {
@@ -104,8 +99,8 @@ func (r *removal) atWork() string {
 }
 
 // consent refuses to purge unasked.
-func (r *removal) consent(o uninstallOptions) error {
-	if o.yes || o.dryRun {
+func (r *removal) consent(yes bool) error {
+	if yes || r.dryRun {
 		return nil
 	}
 	question := fmt.Sprintf("This removes the record, the logs and the clones in %s.\nType the fleet's name, %s, to go on", plain.Text(r.c.State), r.c.Fleet)
@@ -128,7 +123,7 @@ func (r *removal) timers(ctx context.Context) error {
 }
 
 // waiting keeps from beginning what has not begun: planned and waiting runs.
-func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
+func (r *removal) waiting(ctx context.Context, e opened) error {
 	open, err := e.Open(ctx, "")
 	if err != nil {
 		return err
@@ -138,7 +133,7 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 			continue
 		}
 		r.did("run "+string(run.ID), install.Stopped)
-		if r.o.dryRun {
+		if r.dryRun {
 			continue
 		}
 		if _, err := e.Stop(ctx, run.ID); err != nil && !errors.Is(err, fleet.ErrNothing) {
@@ -152,7 +147,7 @@ func (r *removal) waiting(ctx context.Context, e *engine.Engine) error {
 //
 // If we die half-way, the store, which goes last, says whose the rest is.
 func (r *removal) state() error {
-	p := install.Plan{DryRun: r.o.dryRun, Did: r.did}
+	p := install.Plan{DryRun: r.dryRun, Did: r.did}
 	paths := []string{r.trustStore(r.c.Path).Dir}
 	for _, name := range []string{
 		"clones", "runs", "locks", filepath.Base(fleet.FilesOf(r.c.State, "").Cache), workspace.MemoryFile, config.SchemaFile,
@@ -165,7 +160,7 @@ func (r *removal) state() error {
 			return err
 		}
 	}
-	if r.o.dryRun {
+	if r.dryRun {
 		return nil
 	}
 	left, err := os.ReadDir(r.c.State)
@@ -182,7 +177,7 @@ func (r *removal) state() error {
 }
 
 func (r *removal) report() {
-	if r.asObject(uninstallObject(r.o.dryRun, r.changes, r.running).JSON(r.c.Fleet)) {
+	if r.asObject(uninstallObject(r.dryRun, r.changes, r.running).JSON(r.c.Fleet)) {
 		return
 	}
 	r.printChanges()

@@ -21,6 +21,25 @@ func usage(err error) error {
 	return fmt.Errorf("%w: %w", fleet.ErrUsage, err)
 }
 
+// takes are the words that a usage asks for after the command's name: WORD… is one or more, and [WORD], or (WORD | --flag), one at
+// most. A flag ends them.
+func takes(use string) cobra.PositionalArgs {
+	least, most := 0, 0
+	for _, word := range strings.Fields(use)[1:] {
+		name := strings.TrimLeft(word, "[(")
+		if strings.HasPrefix(name, "-") || name == "|" {
+			break
+		}
+		if name == word {
+			least++
+		}
+		if most++; strings.HasSuffix(word, "…") {
+			return cobra.MinimumNArgs(least)
+		}
+	}
+	return cobra.RangeArgs(least, most)
+}
+
 // wordsWanted says of words that a command does not take which are missing, or which is one
 // too many, in place of how many there are.
 func wordsWanted(takes cobra.PositionalArgs) cobra.PositionalArgs {

@@ -33,15 +33,34 @@ that several things have is taken for the first of fire, run, category and task;
 		Example: `  stint why last
   stint why code
   stint why --task code`,
-		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			q := inspect.WhyQuestion{Name: args[0], Detail: selector.Detail(explain || a.json)}
+			ctx, q := cmd.Context(), inspect.WhyQuestion{Name: args[0], Detail: selector.Detail(explain || a.json)}
 			for _, kind := range why.Kinds() {
 				if asked, _ := cmd.Flags().GetBool(string(kind)); asked { // an error is of an unknown flag alone
 					q.Kind = kind
 				}
 			}
-			return a.runWhy(cmd.Context(), q)
+			return a.with(ctx, reading|record, func(f opened) error {
+				answer, also, err := f.Why(ctx, q)
+				if err != nil {
+					return err
+				}
+				facts, err := a.factsOf(ctx, f, answer)
+				if err != nil {
+					return err
+				}
+				a.say(view.Why(also).JSON(answer), func(s screen.Style) []string {
+					if facts != nil { // which begin with what leads the answer
+						answer.Lead = nil
+						return append(screen.Run(*facts, s), screen.Why(answer, s)...)
+					}
+					return screen.Why(answer, s)
+				})
+				for _, kind := range also {
+					a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
+				}
+				return nil
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&explain, "explain", false, "say of a ranking what each score was computed from, too")
@@ -52,33 +71,9 @@ that several things have is taken for the first of fire, run, category and task;
 	return cmd
 }
 
-func (a *app) runWhy(ctx context.Context, q inspect.WhyQuestion) error {
-	return a.withPast(ctx, func(e *inspect.Explainer) error {
-		answer, also, err := e.Why(ctx, q)
-		if err != nil {
-			return err
-		}
-		facts, err := a.factsOf(ctx, e, answer)
-		if err != nil {
-			return err
-		}
-		a.say(view.Why(also).JSON(answer), func(s screen.Style) []string {
-			if facts != nil { // which begin with what leads the answer
-				answer.Lead = nil
-				return append(screen.Run(*facts, s), screen.Why(answer, s)...)
-			}
-			return screen.Why(answer, s)
-		})
-		for _, kind := range also {
-			a.hint(fmt.Sprintf("this is of the %s; there is a %s of the name, too: stint why --%s %s", answer.Kind, kind, kind, q.Name))
-		}
-		return nil
-	})
-}
-
 // factsOf is what "stint show" says of the run that an answer is about, without its prompt and
 // log; nil: it is about no run.
-func (a *app) factsOf(ctx context.Context, e *inspect.Explainer, answer why.Answer) (*screen.RunView, error) {
+func (a *app) factsOf(ctx context.Context, e opened, answer why.Answer) (*screen.RunView, error) {
 	if answer.Kind != why.OfRun || a.json {
 		return nil, nil
 	}

@@ -21,20 +21,19 @@ import (
 // those that say what nil means.
 type Engine struct {
 	*survey.Fleet
-	Sources Sources
-	Ranker  Asker // another selector, which is given the ranking of stint's own
-	Lanes   Lanes
-	Stopper Stopper
-	Runner  Runner
-	Boxes   Boxes
-	Door    func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
-	Echo    io.Writer                                  // what agents print goes there as well; nil: only into their logs
-	Later   Later                                      // nil: no service manager
-	Notices Notices                                    // nil: nobody is notified
-	Forge   Asker                                      // nil: nobody is asked what became of work
-	// Publisher is nil where branches are only pushed.
-	Publisher Publisher
-	Reviewers Asker // what is said of published work; nil: nobody is asked
+	Sources   Sources
+	Ranker    Hook // another selector, which is given the ranking of stint's own
+	Lanes     Lanes
+	Stopper   Stopper
+	Runner    Runner
+	Boxes     Boxes
+	Door      func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
+	Echo      io.Writer                                  // what agents print goes there as well; nil: only into their logs
+	Later     Later                                      // nil: no service manager
+	Notices   Notices                                    // nil: nobody is notified
+	Forge     Hook                                       // nil: nobody is asked what became of work
+	Publisher Hook                                       // opens requests for branches at a forge; nil: they are only pushed
+	Reviewers Hook                                       // what is said of published work; nil: nobody is asked
 	Graders   Graders
 	Repo      Repo
 	Trunk     Trunk
@@ -72,9 +71,9 @@ type Sources interface {
 	Call(ctx context.Context, what fleet.TaskCall, t fleet.Task, run fleet.RunID, reason string) error
 }
 
-// Asker is a command of the operator's that answers a question; both are JSON.
-type Asker interface {
-	Ask(ctx context.Context, question []byte) (answer []byte, err error)
+// Hook is a command of the operator's that answers a question. Argv stands in the place of its own words, where it is given.
+type Hook interface {
+	Ask(ctx context.Context, question []byte, argv ...string) (answer []byte, err error)
 }
 
 // Lanes keeps the sessions of a category apart.
@@ -216,12 +215,6 @@ type Trunk interface {
 	// PushTarget brings the target to its remote, and names that; empty: it has nothing new. The branch there only moves
 	// forward.
 	PushTarget(ctx context.Context) (remote string, err error)
-}
-
-// Publisher opens requests for branches at a forge.
-type Publisher interface {
-	// Publish runs a command that reads the summary, and returns what it prints.
-	Publish(ctx context.Context, argv []string, summary []byte) (printed []byte, err error)
 }
 
 const (

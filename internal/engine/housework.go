@@ -219,12 +219,12 @@ func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fle
 }
 
 // ask has a command answer a question.
-func ask(ctx context.Context, a Asker, question any) ([]byte, error) {
+func ask(ctx context.Context, h Hook, question any) ([]byte, error) {
 	text, err := json.Marshal(question)
 	if err != nil {
 		return nil, err
 	}
-	return a.Ask(ctx, text)
+	return h.Ask(ctx, text)
 }
 
 // debtTime is what a fire takes to report to trackers what they are owed.

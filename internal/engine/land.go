@@ -365,7 +365,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 		if err != nil {
 			return r, remote, err
 		}
-		printed, err := e.Publisher.Publish(ctx, argv, summary)
+		printed, err := e.Publisher.Ask(ctx, summary, argv...)
 		if err != nil {
 			return r, remote, fleet.WithHint(fmt.Errorf("branch %s was pushed to %s, but no request opened: %w", i.Name, remote, err),
 				"stint review publish "+string(i.Run)+" tries again")

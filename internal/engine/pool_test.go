@@ -188,7 +188,7 @@ func TestExternalSelectorOfAnotherPool(t *testing.T) {
 // ranker is an external selector that always says the same.
 type ranker string
 
-func (r ranker) Ask(context.Context, []byte) ([]byte, error) { return []byte(r), nil }
+func (r ranker) Ask(context.Context, []byte, ...string) ([]byte, error) { return []byte(r), nil }
 
 // TestRespawnOfAnotherPool has a session follow in a pool other than the default one.
 func TestRespawnOfAnotherPool(t *testing.T) {

@@ -215,7 +215,7 @@ func TestOddsAddUp(t *testing.T) {
 // stopping is a selector during which the fire is asked to stop.
 type stopping context.CancelFunc
 
-func (s stopping) Ask(ctx context.Context, _ []byte) ([]byte, error) {
+func (s stopping) Ask(ctx context.Context, _ []byte, _ ...string) ([]byte, error) {
 	s()
 	return nil, ctx.Err()
 }
