@@ -30,7 +30,7 @@ func newConfigTrust(a *app) *cobra.Command {
 		Use:   "trust",
 		Short: "Confirm changes of what leads to execution",
 		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
-last, and confirm them. Those that lie where sessions may write are held until then: fires go on
+last, and confirm them. What nobody has confirmed is shown whole. Those that lie where sessions may write are held until then: fires go on
 with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
 first fire confirms what it finds. See: stint help config.`,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
@@ -77,12 +77,20 @@ func (a *app) refuseCopy(path string) error {
 // refuseNested refuses a file that nobody has confirmed in the workspace of another fleet: a session may have written it, or its
 // work may have landed with it, and it would count as new.
 func (a *app) refuseNested(path string) error {
+	c := a.fleetAround(path)
+	if c == nil {
+		return nil
+	}
+	return fleet.WithHint(fmt.Errorf("%w: sessions of fleet %s may write %s, and nobody has confirmed it", fleet.ErrUsage, c.Fleet, path),
+		fmt.Sprintf("if it is yours: stint --config %s config trust; for fleet %s: --config %s", fleet.ShellWord(path), c.Fleet, fleet.ShellWord(c.Path)))
+}
+
+// fleetAround is another fleet whose sessions may write a file; nil: there is none.
+func (a *app) fleetAround(path string) *config.Config {
 	for dir := filepath.Dir(path); dir != "/"; {
 		dir = filepath.Dir(dir)
-		above := filepath.Join(dir, config.FileName)
-		if c, err := config.Load(above, a.configOptions()); err == nil && a.reach(c).Has(path) {
-			return fleet.WithHint(fmt.Errorf("%w: sessions of fleet %s may write %s, and nobody has confirmed it", fleet.ErrUsage, c.Fleet, path),
-				fmt.Sprintf("if it is yours: stint --config %s config trust; for fleet %s: --config %s", fleet.ShellWord(path), c.Fleet, fleet.ShellWord(above)))
+		if c, err := config.Load(filepath.Join(dir, config.FileName), a.configOptions()); err == nil && a.reach(c).Has(path) {
+			return c
 		}
 	}
 	return nil
@@ -255,30 +263,32 @@ func (a *app) configTrust(yes bool) error {
 	}
 	var changes []trustChange
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
-		if v := record.Judge(name, contents[name].Sum); v != trust.Trusted || record == nil {
-			before := trust.Content{Sum: record[name]} // that was not kept, or is new
-			if text, err := store.Text(record[name]); err == nil {
-				before = trust.ContentOf(text)
-			}
-			diff := trust.Diff(before, contents[name])
-			if secretFile(c)(name) {
-				diff = ""
-			}
-			changes = append(changes, trustChange{name, string(v), diff})
-			if !a.json && record != nil {
-				fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(name), v, plain.Text(diff))
-			}
+		v := record.Judge(name, contents[name].Sum)
+		if record == nil {
+			v = trust.Unknown // no session ran that could have changed it; a person sees it all the same
+		}
+		if v == trust.Trusted {
+			continue
+		}
+		before := trust.Content{Sum: record[name]} // that was not kept, or is new
+		if text, err := store.Text(record[name]); err == nil {
+			before = trust.ContentOf(text)
+		}
+		diff := trust.Diff(before, contents[name])
+		if secretFile(c)(name) {
+			diff = ""
+		}
+		changes = append(changes, trustChange{name, string(v), diff})
+		if !a.json {
+			fmt.Fprintf(a.Stdout, "%s: %s\n%s", plain.Text(name), v, plain.Text(diff))
 		}
 	}
-	if len(changes) > 0 && record != nil && !yes {
+	if len(changes) > 0 && !yes {
 		if err := a.confirm("config trust", "Type yes to have stint run this", "yes"); err != nil {
 			return err
 		}
 	}
 	// The text that was shown is confirmed, and not the one that is there by now.
-	if err := store.Save(contents, secretFile(c)); err != nil {
-		return err
-	}
-	a.sayLine(trustObject(changes).JSON(path), fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
-	return nil
+	err = store.Save(contents, secretFile(c))
+	return a.sayDone(err, trustObject(changes).JSON(path), fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
 }
