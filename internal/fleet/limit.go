@@ -112,6 +112,7 @@ type AgentState struct {
 	Fault    FaultKind // why it cannot work; empty: it can, or met a usage limit
 	Faults   int       // of its service or its login, met in a row
 	Host     string    // of the login that failed; empty: it is no login, or that of several machines
+	Category Category  // of the failures in a row; empty: there are none, or they are of several categories
 	Probe    RunID     // the run that tries an agent which failed, or whose service did
 
 	Bills []Bill // of its last sessions that worked, newest first: what the next is expected to use
@@ -213,14 +214,21 @@ func (b bounded) ceiling() float64 {
 // FailuresToOpen is the number of failures in a row that stop an agent: a login that ran out, a
 // program that was updated for the worse. After a pause one session may try it. The failures
 // are the agent's then, and not the work's: they have no grade, and are no attempt at a task.
+// Failures in one category alone stop the agent there: the work may be too hard, and its sessions elsewhere show it.
 const FailuresToOpen = 5
 
 // Rests reports whether the agent cannot work before some time to come.
 func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !Ahead(a.Since, now) }
 
-// On returns the state for sessions on one machine: each machine has a login of its own, and another's says
-// nothing about this one.
-func (a AgentState) On(host string) AgentState {
+// For returns the state for a category's sessions on one machine: each machine has a login of its own, and another's
+// says nothing about this one. Nor do failures in another category alone.
+func (a AgentState) For(c Category, host string) AgentState {
+	if a.Failures >= FailuresToOpen && a.Category != "" && a.Category != c {
+		a.Failures, a.Probe = 0, ""
+		if a.Fault == FaultAgent {
+			a.Until, a.Since, a.Reason, a.Fault = time.Time{}, time.Time{}, "", ""
+		}
+	}
 	if a.Host != "" && a.Host != host {
 		a.Until, a.Since, a.Reason, a.Fault, a.Faults, a.Probe = time.Time{}, time.Time{}, "", "", 0, ""
 	}

@@ -120,7 +120,7 @@ func (f *Fleet) Installed(agent string) bool {
 // Refusals are all that keeps an agent from a session of the category. The store goes by the same
 // rule when the session takes its claim.
 func (f *Fleet) Refusals(v View, c fleet.Category, agent string) []fleet.RefusedError {
-	state := v.Snapshot.Agent(agent).On(f.Here.Host)
+	state := v.Snapshot.Agent(agent).For(c, f.Here.Host)
 	return book.Admission{
 		Terms: f.Terms(c, agent), State: state, Probing: v.Live[state.Probe], Busy: v.Busy[agent], Spent: v.Snapshot.Spent, Now: v.Now,
 	}.Refusals()

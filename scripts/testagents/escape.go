@@ -47,7 +47,7 @@ func (s session) prepareEscapes(ctx context.Context) error {
 	state := filepath.Dir(filepath.Dir(s.runFiles("other")))
 	files := []string{
 		filepath.Join(s.workspace(), ".git/info/attributes"),
-		filepath.Join(state, "worktrees/other/file"), filepath.Join(state, "runs/other/out/file"),
+		filepath.Join(state, "clones/other/file"), filepath.Join(state, "runs/other/out/file"),
 	}
 	for _, name := range []string{".codex/auth.json", ".codex/config.toml", ".claude/.credentials.json", ".claude/settings.json"} {
 		if own := s.account == codexKey == strings.HasPrefix(name, ".codex"); !own {

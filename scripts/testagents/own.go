@@ -12,7 +12,7 @@ import (
 // keepOwn records the file in which the agent itself keeps the session, of those sessions
 // whose usage is read from it: a whole one, and one that was killed.
 func (s session) keepOwn(run string) error {
-	if s.record == "" || s.worktree || s.behaviour != usesTool && s.behaviour != stalls {
+	if s.record == "" || s.clone || s.behaviour != usesTool && s.behaviour != stalls {
 		return nil
 	}
 	pattern := "codex/sessions/*/*/*/*.jsonl"

@@ -148,12 +148,12 @@ func (s session) edit(config string) string {
 	if s.stalls() || s.behaviour == stalls {
 		timeout = `"10s"`
 	}
-	if s.worktree {
-		workspace = `"worktree"`
+	if s.clone {
+		workspace = `"clone"`
 	}
 	if s.behaviour == escapes {
 		prompt = `"prompts/code.md"`
-		config = set(config, "selector", "command", `["./bin/rank", "src.sh", "--rules=rules"]`)
+		config += "\n[selector]\ncommand = [\"./bin/rank\", \"src.sh\", \"--rules=rules\"]\n" // init writes no such table
 	}
 	switch s.account {
 	case claudeKey, claudePlan:
@@ -253,7 +253,7 @@ func asJSON(value any) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	if s.record == "" || s.account == anyProgram || s.worktree || s.works() || s.behaviour == escapes {
+	if s.record == "" || s.account == anyProgram || s.clone || s.works() || s.behaviour == escapes {
 		return nil
 	}
 	return s.write("log", run, string(log))

@@ -26,14 +26,14 @@ type trial struct {
 	want      transcript.Summary // without what differs from run to run: session, error, cost
 	costs     bool               // the agent says what it cost
 	wrong     bool               // it says what went wrong
-	worktree  bool               // it works in one of its own
+	clone     bool               // it works in one of its own
 	refused   bool               // the kernel refuses namespaces of users
 }
 
 func (t trial) String() string {
 	text := fmt.Sprintf("%s %s", t.account, t.behaviour)
-	if t.worktree {
-		text += ", in a worktree"
+	if t.clone {
+		text += ", in a clone"
 	}
 	if t.refused {
 		text += ", without namespaces"
@@ -82,7 +82,7 @@ func cases(resetAt time.Time) []trial {
 		for _, b := range []behaviour{usesTool, failsTool} {
 			i := slices.IndexFunc(list, func(t trial) bool { return t.account == a && t.behaviour == b })
 			t := list[i]
-			t.worktree = true
+			t.clone = true
 			list = append(list, t)
 		}
 		for _, b := range []behaviour{works, worksTools} {

@@ -34,8 +34,9 @@ type Judgement struct {
 // Judge takes the end of a session into what is known of its agent: a usage limit, a fault of its
 // service, a failure, or that it works. A failure is held back until more is known: when the agent
 // works again it counts for the work, when the agent fails as often as opens its breaker it is the
-// agent's. So is every failure from then on, until the agent works. It reports false if the end
-// says nothing of the agent.
+// agent's. So is every failure from then on, until the agent works. Failures in one category alone stop the agent in
+// that category: the work may be too hard for it, and its next session elsewhere shows that. Judge reports false if
+// the end says nothing of the agent.
 func Judge(a fleet.AgentState, r fleet.Run, now time.Time) (j Judgement, ok bool) {
 	if r.Key == "" || r.Verdict.Ours { // no agent was at work
 		return Judgement{}, false
@@ -66,18 +67,29 @@ func (j *Judgement) fail(now time.Time) {
 	if v.Fault.OfTask() && j.Run.Task != "" {
 		return // its service works, and the task is to blame
 	}
+	if a.Failures == 0 {
+		a.Category = j.Run.Category
+	} else if a.Category != j.Run.Category {
+		if a.Category = ""; a.Fault == fleet.FaultAgent {
+			a.Until = time.Time{} // a rest in one category becomes one in all, for this failure
+		}
+	}
 	if a.Failures++; a.Failures < fleet.FailuresToOpen {
 		j.Run.Held = true
 		return
 	}
 	v.Grade, v.Fault, j.Spares = nil, fleet.FaultAgent, true
-	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row, last: %s", a.Failures, v.Reason), fleet.FaultAgent, "")
+	where := ""
+	if a.Category != "" {
+		where = fmt.Sprintf(" in category %s", a.Category)
+	}
+	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row%s, last: %s", a.Failures, where, v.Reason), fleet.FaultAgent, "")
 }
 
 // work notes that the agent works.
 func (j *Judgement) work(now time.Time) {
 	a := &j.Agent
-	a.Failures, j.Works = 0, true
+	a.Failures, a.Category, j.Works = 0, "", true
 	j.answer(now)
 	if !limited(*a, now) && a.Faults == 0 { // one that began before the rest says nothing of it
 		a.Limits, a.Until, a.Reason, a.Fault, a.Host = 0, time.Time{}, "", "", ""
@@ -140,7 +152,7 @@ func (j *Judgement) answer(now time.Time) {
 // rest keeps the agent from work until then, if nothing does so for longer: on one machine, or on all.
 func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultKind, host string) {
 	a := &j.Agent
-	rested := a.Rests(now)
+	rested := a.Rests(now) && (a.Fault != fleet.FaultAgent || a.Category == "") // a rest in one category gives way to one in all
 	if until.After(a.Until) || !rested {
 		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
 	}

@@ -18,7 +18,7 @@ var noon = time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
 
 // ended is a run that worked and ended so.
 func ended(id fleet.RunID, outcome fleet.Outcome, change ...func(*fleet.Run)) fleet.Run {
-	r := fleet.Run{ID: id, Key: "fix", Task: "fix", Agent: "claude", Verdict: fleet.Verdict{Outcome: outcome, Reason: "so"}}
+	r := fleet.Run{ID: id, Category: "code", Key: "fix", Task: "fix", Agent: "claude", Verdict: fleet.Verdict{Outcome: outcome, Reason: "so"}}
 	for _, c := range change {
 		c(&r)
 	}
@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 			"a first failure",
 			fleet.AgentState{},
 			ended("0r", fleet.Failed),
-			fleet.AgentState{Failures: 1},
+			fleet.AgentState{Failures: 1, Category: "code"},
 			"", true,
 		},
 		{
@@ -91,14 +91,14 @@ func TestJudge(t *testing.T) {
 			"a failure of the probe of a service",
 			fleet.AgentState{Faults: 2, Fault: fleet.FaultLogin, Reason: "x", Until: noon, Probe: "0r"},
 			ended("0r", fleet.Failed),
-			fleet.AgentState{Failures: 1},
+			fleet.AgentState{Failures: 1, Category: "code"},
 			"", true,
 		},
 		{
 			"a failure beside the probe",
 			fleet.AgentState{Faults: 2, Reason: "x", Probe: "0p"},
 			ended("0r", fleet.Failed),
-			fleet.AgentState{Failures: 1, Faults: 2, Reason: "x", Probe: "0p"},
+			fleet.AgentState{Failures: 1, Category: "code", Faults: 2, Reason: "x", Probe: "0p"},
 			"", true,
 		},
 	}

@@ -223,7 +223,7 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
 	a.Bills = p.bills(a)
-	ask := Admission{Terms: t, Now: p.Now(), State: a.On(r.Host)}
+	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
 	if t.Room.Takes {
 		away, _ := p.Away.Get(fleet.Away{})
 		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), away.At(p.Now())

@@ -56,7 +56,7 @@ func Agents() Table[Agent] {
 		return columns(
 			"agent", &a.Agent, "until", Time{&a.Until, int64(0)}, "since", Time{&a.Since, int64(0)},
 			"reason", &a.Reason, "failures", &a.Failures, "limits", &a.Limits, "fault", &a.Fault, "faults", &a.Faults,
-			"host", &a.Host, "probe", &a.Probe, "billed_after", &a.BilledAfter,
+			"host", &a.Host, "category", &a.Category, "probe", &a.Probe, "billed_after", &a.BilledAfter,
 		)
 	}}
 }

@@ -93,7 +93,7 @@ func (contract) Breaker(t *testing.T, b bundle) {
 	b.ends(t, b.works(t, "0good", "claude"), fleet.Noop, "") // in a row, or it does not count
 	b.opened(t)
 	next := b.asks(t, "0next", "claude")
-	b.mustRefuse(t, next, "agent claude: it failed 5 times in a row, last: no login (until 2026-06-26T12:30:00Z)")
+	b.mustRefuse(t, next, "agent claude: it failed 5 times in a row in category code, last: no login (until 2026-06-26T12:30:00Z)")
 	b.works(t, "0other", "codex")
 	b.clock.Advance(30 * time.Minute)
 	same(t, "probes", b.race(t, 10, func(*RunTake) {}), 1)
@@ -101,7 +101,7 @@ func (contract) Breaker(t *testing.T, b bundle) {
 	b.mustRefuse(t, next, fmt.Sprintf("it failed 5 times in a row, and run %s tries it", probe))
 
 	b.ends(t, b.mustRun(t, probe), fleet.Timeout, "hung") // opens it again
-	b.mustRefuse(t, next, "it failed 6 times in a row, last: hung (until 2026-06-26T13:00:00Z)")
+	b.mustRefuse(t, next, "it failed 6 times in a row in category code, last: hung (until 2026-06-26T13:00:00Z)")
 	b.clock.Advance(30 * time.Minute)
 	b.mustTakeForRun(t, next, fleet.Granted)
 	b.mustRefuse(t, b.asks(t, "0beside", "claude"), "and run 0next tries it")
@@ -109,6 +109,42 @@ func (contract) Breaker(t *testing.T, b bundle) {
 	same(t, "closed", b.claude(t), fleet.AgentState{Agent: "claude"})
 	b.works(t, "0one", "claude")
 	b.works(t, "0two", "claude")
+}
+
+// HardCategory has an agent fail as often as one may in one category: it works on in another, and that it works
+// there ends its rest. A failure there makes it rest everywhere.
+func (contract) HardCategory(t *testing.T, b bundle) {
+	docs := func(id fleet.RunID) RunTake {
+		r := plannedRun(id)
+		r.Category = "docs"
+		must.Do(t, b.AddRun(t.Context(), r))
+		take := takeFor(id, fleet.TaskID("task of "+id))
+		take.Agent = "claude"
+		return take
+	}
+	b.opened(t)
+	b.mustRefuse(t, b.asks(t, "0code", "claude"), "in category code")
+	b.mustTakeForRun(t, docs("0docs1"), fleet.Granted)
+	b.ends(t, b.mustRun(t, "0docs1"), fleet.Failed, "no login")
+	b.mustRefuse(t, docs("0docs2"), "it failed 6 times in a row, last: no login")
+	b.mustRefuse(t, b.asks(t, "0code2", "claude"), "it failed 6 times in a row, last: no login")
+
+	b.clock.Advance(30 * time.Minute)
+	b.mustTakeForRun(t, docs("0probe"), fleet.Granted)
+	b.ends(t, b.mustRun(t, "0probe"), fleet.Noop, "")
+	for i := range fleet.FailuresToOpen {
+		b.ends(t, b.works(t, fleet.RunID(fmt.Sprint("0hard", i)), "claude"), fleet.Failed, "too hard")
+	}
+	limited := docs("0docs3")
+	b.mustTakeForRun(t, limited, fleet.Granted)
+	r := b.mustRun(t, "0docs3")
+	r.QuotaUntil = b.clock.Now().Add(10 * time.Minute)
+	b.ends(t, r, fleet.Quota, "enough")
+	b.mustRefuse(t, docs("0docs4"), "usage limit: enough") // a shorter rest, and one of every category
+	b.clock.Advance(11 * time.Minute)
+	b.mustTakeForRun(t, docs("0docs5"), fleet.Granted)
+	b.ends(t, b.mustRun(t, "0docs5"), fleet.Noop, "")
+	b.works(t, "0again", "claude")
 }
 
 // failsAt ends a session that failed at a task, graded 0.

@@ -116,7 +116,7 @@ func (contract) FaultBackoff(t *testing.T, b bundle) {
 		b.clock.Advance(rest)
 	}
 	b.ends(t, b.works(t, "0good", "claude"), fleet.Failed, "it does not build") // its service works
-	same(t, "after an answer", b.claude(t), fleet.AgentState{Agent: "claude", Failures: 1})
+	same(t, "after an answer", b.claude(t), fleet.AgentState{Agent: "claude", Failures: 1, Category: "code"})
 
 	b.meets(t, b.works(t, "0last", "claude"), fleet.FaultModel, "no such model")
 	found := must.Get(b.Resume(t.Context(), ""))(t)

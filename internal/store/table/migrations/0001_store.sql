@@ -229,6 +229,7 @@ create table agents (
   fault      text not null,                    -- why not, in a word; empty: a usage limit, or it can
   faults     integer not null,                 -- of its service or its login, met in a row
   host       text not null default '',         -- of the login that failed; empty: it is no login, or that of several machines
+  category   text not null default '',         -- of the failures in a row; empty: there are none, or they are of several
   probe      text not null,                    -- the run that tries an agent after many failures
   billed_after text not null default ''        -- bills of runs up to this one say nothing of the next
 ) strict, without rowid;
