@@ -7,6 +7,7 @@ import (
 
 	"stint/internal/engine"
 	"stint/internal/inspect"
+	"stint/internal/report"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -17,11 +18,11 @@ func TestReportOfAnyAge(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for age, step := range map[time.Duration]time.Duration{
-		time.Minute: 12*time.Minute + time.Second, // since the day began
-		30 * day:    12*time.Hour + 12*time.Minute,
-		59 * day:    23*time.Hour + 48*time.Minute,
-		100 * day:   2 * day,
-		1000 * day:  17 * day,
+		4 * time.Minute: time.Minute,
+		4 * day:         time.Hour + 48*time.Minute, // since the day began
+		59 * day:        day,
+		100 * day:       2 * day,
+		1000 * day:      17 * day,
 	} {
 		b := newBench(t, "[category.code]\nself_directed = true\n")
 		b.Runner = says(`{"outcome":"productive","grade":0.8}`)
@@ -41,6 +42,21 @@ func TestReportOfAnyAge(t *testing.T) {
 		}
 		if (r.Step - step).Abs() > time.Minute {
 			t.Errorf("%v: got steps of %v, want %v", age, r.Step, step)
+		}
+		week := must.Get(b.explain().Report(t.Context(), store.Span{From: b.clock().Add(-7 * day)}))(t)
+		for span, r := range map[string]report.Report{"all": r, "a week": week} {
+			grades := r.Grades()
+			if got := len(grades.Dots); got != r.All.Graded {
+				t.Errorf("%v, %s: got %d dots, want %d, each session's apart", age, span, got, r.All.Graded)
+			}
+			for _, dot := range grades.Dots {
+				if dot.At.Before(grades.From) || dot.At.After(grades.To) {
+					t.Errorf("%v, %s: got a dot at %v, want it from %v to %v", age, span, dot.At, grades.From, grades.To)
+				}
+			}
+			if lanes := r.Timeline(nil); !lanes.From.Equal(r.First) || !grades.From.Equal(r.First) {
+				t.Errorf("%v, %s: got lanes from %v and grades from %v, want both from the first run, %v", age, span, lanes.From, grades.From, r.First)
+			}
 		}
 		runs := 0
 		for _, s := range r.Steps {

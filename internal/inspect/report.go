@@ -61,33 +61,36 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 }
 
 // pastOf reads the record that the options ask for and sets their step, and their beginning
-// where they ask for all.
+// where they ask for all. A fleet that is young beside what is asked for has finer steps.
 func (e *Explainer) pastOf(ctx context.Context, s store.Span, o *report.Options) (report.Record, error) {
 	const day = 24 * time.Hour
-	if o.From.Unix() > 0 {
+	all := o.From.Unix() <= 0
+	if o.Step = day; !all {
 		o.Step = steps(o.To.Sub(o.From))
-		return e.past(ctx, s, o.Step)
 	}
-	r, err := e.past(ctx, s, day)
-	if err != nil {
-		return r, err
+	r, err := e.past(ctx, s, o.Step)
+	if all {
+		if o.From = o.To.Add(-day); len(r.Tallies) > 0 {
+			o.From = r.Tallies[0].From
+		}
+		s.From = o.From
 	}
-	o.From = o.To.Add(-day)
-	if len(r.Tallies) > 0 {
-		o.From = r.Tallies[0].From
+	for err == nil && len(r.Tallies) > 0 { // of a record that covers most of the span, nothing is counted twice
+		finer := steps(o.To.Sub(r.Tallies[0].From))
+		if 2*finer > o.Step {
+			break
+		}
+		o.Step = finer
+		r.Tallies, err = e.Store.Tallies(ctx, s, finer)
 	}
-	if age := o.To.Sub(o.From); age < reportSteps*day {
-		o.Step, s.From = steps(age), o.From
-		return e.past(ctx, s, o.Step)
+	if all {
+		o.Step *= time.Duration(1 + int(o.To.Sub(o.From)/(reportSteps*day)))
 	}
-	// A record that is old may be large: it is not counted twice.
-	days := 1 + int(o.To.Sub(o.From)/(reportSteps*day))
-	o.Step = time.Duration(days) * day
 	for i := range r.Tallies {
 		t := &r.Tallies[i]
 		t.From = t.From.Add(-(t.From.Sub(o.From) % o.Step))
 	}
-	return r, nil
+	return r, err
 }
 
 // end is when a span that is looked back at ends.

@@ -75,7 +75,7 @@ func (d Dots) draw(c *canvas) {
 	c.around(d.Mean, x, y)
 	for _, dot := range d.Dots {
 		// A dot for four has twice the radius of one for one, up to what hides others.
-		c.dot(x.place(dot.At), y.at(min(max(dot.Value, 0), 1)), min(9, 2.5*math.Sqrt(float64(max(1, dot.Of)))), dot.Colour, dot.Title)
+		c.dot(x.place(dot.At), y.at(dot.Value), min(9, 2.5*math.Sqrt(float64(max(1, dot.Of)))), dot.Colour, dot.Title)
 	}
 	c.average(d.Mean, x, y)
 }

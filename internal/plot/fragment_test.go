@@ -8,11 +8,13 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"stint/internal/plot"
+	"stint/internal/testkit/must"
 )
 
 func hour(h float64) time.Time {
@@ -180,6 +182,71 @@ func TestTicksOfTime(t *testing.T) {
 			t.Errorf("%v hours: got %d lines of text", tt.hours, got)
 		}
 	}
+}
+
+// TestEverythingLiesInside draws each chart for a fleet of minutes and of a year, with points before, within and after its
+// time, and holds each coordinate that is drawn against the picture's edges.
+func TestEverythingLiesInside(t *testing.T) {
+	t.Parallel()
+	for _, hours := range []float64{0, 4. / 60, 24, 365 * 24} {
+		at := func(part float64) time.Time { return hour(part * hours) }
+		for name, parts := range map[string][]float64{
+			"none": nil, "one": {0.5}, "ends": {0, 1}, "one before": {-80}, "one after": {80}, "many": {-1000, -80, 0, 0.1, 0.2, 0.5, 0.9, 1, 1.01, 80},
+		} {
+			line := plot.Timeline{Title: "a", From: at(0), To: at(1), Rows: []plot.TimelineRow{{Name: "lane"}}, Mark: "fire"}
+			dots := plot.Dots{Title: "a", Y: "b", From: at(0), To: at(1), Average: "mean"}
+			for i, p := range parts {
+				value := []float64{0, 1, 0.5, 7, -7, math.Inf(1), math.Inf(-1), math.NaN()}[i%8]
+				line.Rows[0].Spans = append(line.Rows[0].Spans, plot.TimelineSpan{From: at(p), To: at(p + 0.1), Open: i == 3})
+				line.Marks = append(line.Marks, plot.TimelineMark{At: at(p)})
+				dots.Dots = append(dots.Dots, plot.Dot{At: at(p), Value: value, Of: 1 << i})
+				dots.Mean = append(dots.Mean, plot.DotMean{At: at(p), Value: value, Low: value - 1, High: value + 1})
+			}
+			for _, chart := range []plot.Chart{line, dots} {
+				inside(t, fmt.Sprintf("%T of %v hours, %s", chart, hours, name), plot.Fragment(chart))
+			}
+		}
+	}
+}
+
+// inside fails for each shape and text of a fragment that reaches over its edges.
+func inside(t *testing.T, name string, fragment []byte) {
+	t.Helper()
+	var width, height float64
+	elements(t, fragment, func(e xml.StartElement) {
+		has := map[string]string{}
+		for _, a := range e.Attr {
+			has[a.Name.Local] = a.Value
+		}
+		if e.Name.Local == "svg" {
+			must.Get(fmt.Sscanf(has["viewBox"], "0 0 %g %g", &width, &height))(t)
+		}
+		number := func(name string) float64 {
+			if has[name] == "" {
+				return 0
+			}
+			return must.Get(strconv.ParseFloat(has[name], 64))(t)
+		}
+		x, y := []float64{}, []float64{}
+		switch e.Name.Local {
+		case "circle":
+			r := number("r")
+			x, y = []float64{number("cx") - r, number("cx") + r}, []float64{number("cy") - r, number("cy") + r}
+		case "rect":
+			x, y = []float64{number("x"), number("x") + number("width")}, []float64{number("y"), number("y") + number("height")}
+		case "line":
+			x, y = []float64{number("x1"), number("x2")}, []float64{number("y1"), number("y2")}
+		case "path":
+			for _, p := range regexp.MustCompile(`[ML](\S+) ([-0-9.e+]+)`).FindAllStringSubmatch(has["d"], -1) {
+				x, y = append(x, must.Get(strconv.ParseFloat(p[1], 64))(t)), append(y, must.Get(strconv.ParseFloat(p[2], 64))(t))
+			}
+		}
+		for i := range x {
+			if x[i] < 0 || x[i] > width || y[i] < 0 || y[i] > height {
+				t.Errorf("%s: a %s reaches to %v, %v in a picture of %v, %v", name, e.Name.Local, x[i], y[i], width, height)
+			}
+		}
+	})
 }
 
 func TestFragmentsOfOddNumbers(t *testing.T) {

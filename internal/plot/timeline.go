@@ -157,7 +157,7 @@ func bars(spans []TimelineSpan, x times) (list []bar) {
 		if s.From.After(x.to) || s.To.Before(x.from) || s.To.Before(s.From) {
 			continue
 		}
-		b := bar{s, max(x.start, x.place(s.From)), x.place(s.To), 1}
+		b := bar{s, x.place(s.From), x.place(s.To), 1}
 		if len(list) == 0 || !list[len(list)-1].takes(b) {
 			clear(counts)
 			counts[s.Colour] = 1

@@ -109,12 +109,14 @@ func (p Report) Grades() plot.Dots {
 		}
 	}
 	for _, s := range p.Steps {
+		from := plain.Latest(s.From, d.From)
+		middle := from.Add(min(s.From.Add(p.Step).Sub(from), d.To.Sub(from)) / 2)
 		for _, c := range s.Categories {
 			if c.Graded == 0 {
 				continue
 			}
 			d.Dots = append(d.Dots, plot.Dot{
-				At: s.From.Add(p.Step / 2), Value: c.Mean(), Of: c.Graded, Colour: colours[c.Category],
+				At: middle, Value: c.Mean(), Of: c.Graded, Colour: colours[c.Category],
 				Title: fmt.Sprintf("%s: %.2f of %d from %s", c.Category, c.Mean(), c.Graded, plain.Stamp(s.From)),
 			})
 		}

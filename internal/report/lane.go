@@ -24,19 +24,17 @@ type Held struct {
 	Grade   *float64
 }
 
-// LanesFrom is the time from which on lanes are shown: where there were more runs than could
-// be read, they begin with the oldest that was.
+// LanesFrom is the time from which on lanes are shown: they begin with the first run that is.
 func (p Report) LanesFrom() time.Time {
-	if p.AllRuns || len(p.Runs) == 0 {
-		return p.From
-	}
-	oldest := p.Runs[0].CreatedAt
-	for _, r := range p.Runs {
-		if r.CreatedAt.Before(oldest) {
-			oldest = r.CreatedAt
+	first := p.To
+	for _, l := range p.Lanes {
+		for _, h := range l.Held {
+			if h.AcquiredAt.Before(first) {
+				first = h.AcquiredAt
+			}
 		}
 	}
-	return plain.Latest(oldest, p.From)
+	return plain.Latest(first, p.From)
 }
 
 // lanes sorts the holds of the runs that are known by lanes.

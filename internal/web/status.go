@@ -334,6 +334,9 @@ func runsOver(ctx context.Context, e *inspect.Explainer, since time.Time) (list 
 }
 
 func newTimeline(st inspect.Status, runs []fleet.RunStatus, fires []fleet.Fire, since time.Time) plot.Timeline {
+	if n := len(runs); n > 0 && n < timelinePage { // there are no others: a young fleet has a short time
+		since = plain.Latest(since, runs[n-1].CreatedAt)
+	}
 	t := plot.Timeline{
 		Title: "Lanes of the last " + plain.Span(st.At.Sub(since)) + ", UTC", From: since, To: st.At, Mark: "fire",
 		Series: report.MoodSeries(),
