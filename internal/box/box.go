@@ -17,7 +17,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Places is where the things are that a box has to do with. All paths are absolute; an empty
+// Places has the paths of the things that a box has to do with. All paths are absolute; an empty
 // one stands for nothing.
 type Places struct {
 	Home      string

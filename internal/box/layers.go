@@ -108,8 +108,8 @@ func Refusal(b fleet.Box) string {
 	return ""
 }
 
-// NoNamespaces is what a box has where bubblewrap cannot make namespaces, with what a person can do about it by the
-// settings of the kernel. Each of those is of some distributions only.
+// NoNamespaces returns the layers of a box if bubblewrap cannot make namespaces, with the remedy by the
+// settings of the kernel. Each setting is of some distributions only.
 func NoNamespaces(l fleet.BoxLayers, refused string, setting func(name string) string) fleet.BoxLayers {
 	l.Namespaces, l.Refused = "", refused
 	const apparmor, clone, most = "kernel.apparmor_restrict_unprivileged_userns", "kernel.unprivileged_userns_clone", "user.max_user_namespaces"

@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// toStart is what programs need to start, to find users, hosts and certificates, and no more.
+// toStart lists the paths that programs need to start, and to find users, hosts and certificates.
 func toStart() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/proc", "/sys/devices/system/cpu", "/sys/fs/cgroup",
@@ -19,14 +19,14 @@ func toStart() []string {
 	}
 }
 
-// system is what belongs to the machine and to nobody. /var/lib and /run as a whole have
+// system lists the paths that belong to the machine and to no user. /var/lib and /run as a whole have
 // sockets, and what others keep.
 func system() []string {
 	return append(toStart(), "/etc", "/opt", "/nix", "/snap", "/sys", "/var/lib/dpkg", "/var/lib/gems", "/var/lib/ghc", "/var/cache/fontconfig",
 		"/var/lib/ca-certificates", "/home/linuxbrew")
 }
 
-// toolChains are what tools are installed in below a home folder: the programs and the
+// toolChains lists the folders below a home in which tools are installed: the programs and the
 // packages. The logins that some of them keep beside these are left out, such as
 // .cargo/credentials.toml, .m2/settings.xml, .npmrc and .config/git/credentials.
 func toolChains() []string {

@@ -20,7 +20,7 @@ import (
 	"stint/internal/workspace"
 )
 
-// State is how a check came out.
+// State is the result of a check.
 type State string
 
 const (
@@ -44,7 +44,7 @@ const (
 	repairTimers Repair = "timer"        // bring unit files up to date, and start the timers that are enabled
 )
 
-// Finding is what one check found out about one thing.
+// Finding has one check's result for one thing.
 type Finding struct {
 	Check  string // the check's name, which does not change
 	State  State
@@ -54,7 +54,7 @@ type Finding struct {
 	Repair Repair // empty: it takes a person
 }
 
-// Repaired is what was done about one thing.
+// Repaired has the repair of one thing.
 type Repaired struct {
 	Repair Repair
 	Done   []string
@@ -88,7 +88,7 @@ type Doctor struct {
 	ahead    time.Duration // of this machine's clock, a store's own that is a file
 }
 
-// Environment is what the service manager gives to its units, or nil where it cannot be asked.
+// Environment returns the environment of the service manager's units, or nil if it cannot be asked.
 func Environment(ctx context.Context) (environment []string) {
 	_ = systemd.Ask(ctx, func(_ context.Context, m *systemd.Manager) (err error) {
 		environment, err = m.Environment()
@@ -151,7 +151,7 @@ func (d *Doctor) Repair(ctx context.Context, list []Finding, dryRun bool) (done 
 	return done
 }
 
-// Count is how many findings came out so.
+// Count counts the findings with that result.
 func Count(list []Finding, s State) int {
 	return len(plain.Kept(list, func(f Finding) bool { return f.State == s }))
 }

@@ -40,7 +40,7 @@ func fired(t *testing.T, change func(*timer)) timer {
 	return tm
 }
 
-// timers is what is found about a timer whose last fire is on record.
+// timers returns the findings about a timer whose last fire is on record.
 func timers(t *testing.T, change func(*timer)) []Finding {
 	t.Helper()
 	tm := fired(t, change)
@@ -51,7 +51,7 @@ func timers(t *testing.T, change func(*timer)) []Finding {
 	return list
 }
 
-// servers is what is found about a server, with a change.
+// servers returns the findings about a server, with a change.
 func servers(change func(*server)) []Finding {
 	s := server{name: "postgres", Condition: postgres.Condition{Version: 150018, Schema: 1, Known: 1, Writes: true, Role: "bob"}}
 	change(&s)
@@ -412,7 +412,7 @@ const delegating = "sudo mkdir -p /etc/systemd/system/user@.service.d && " +
 	`printf '[Service]\nDelegate=cpu io memory pids\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && ` +
 	"sudo systemctl daemon-reload && sudo systemctl restart user@1000.service"
 
-// amiss is what is not ok, a line each. Each says why it matters and what fixes it.
+// amiss lists the findings that are not ok, a line each. Each says why it matters and what fixes it.
 func amiss(t *testing.T, list []Finding) (lines []string) {
 	t.Helper()
 	for _, f := range list {

@@ -39,7 +39,7 @@ func ownerOf(info fs.FileInfo, otherwise int) int {
 	return otherwise
 }
 
-// mostForeign is how many files of others are named.
+// mostForeign bounds the files of others that are named.
 const mostForeign = 10
 
 // foreign are files in the state folder that belong to another user: stint's own, not what
@@ -128,7 +128,7 @@ func judgeFileSystem(path string, magic int64) Finding {
 	return bad
 }
 
-// place is where a file system keeps its files.
+// place names the kind of storage under a file system.
 type place string
 
 const (

@@ -15,7 +15,7 @@ import (
 	"stint/internal/systemd"
 )
 
-// plainPath is what a person does about a configuration whose path no unit can name.
+// plainPath is the remedy for a configuration whose path no unit can name.
 const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : @ + - only"
 
 func (d *Doctor) examineConfig() []Finding {
@@ -89,7 +89,7 @@ func examineLinger(on bool, err error) Finding {
 	}
 }
 
-// lingerTime is how long logind may take, which waits for polkit.
+// lingerTime bounds the wait for logind, which waits for polkit.
 const lingerTime = 20 * time.Second
 
 func enableLinger(ctx context.Context, dryRun bool) (done []string, err error) {
@@ -136,7 +136,7 @@ func judgeControllers(uid int, broken []string, memory string) []Finding {
 }
 
 const (
-	// tick is how far a time on record may lie ahead of ours: another process may have
+	// tick bounds the lead of a time on record over ours: another process may have
 	// read the clock a moment after us.
 	tick = 2 * time.Second
 	// A store that cannot grow loses the end of a session; a session leaves up to 64 MiB

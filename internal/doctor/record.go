@@ -160,7 +160,7 @@ func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
 	return list
 }
 
-// mostLooked is how many of an agent's latest runs are looked at for a session: the others
+// mostLooked bounds the search for a session among an agent's latest runs: the others
 // found no lane or no task.
 const mostLooked = 20
 

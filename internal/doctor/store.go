@@ -55,7 +55,7 @@ func (d *Doctor) mistaken() error {
 	return machine.Check(d.Config.State, machine.This(os.DirFS("/")), false)
 }
 
-// fault is why the store cannot be used.
+// fault says why the store cannot be used.
 func (d *Doctor) fault(path string, err error) Finding {
 	d.faulty = true
 	return Finding{
@@ -76,7 +76,7 @@ func judgeFile(path string, size int64, damage []string) Finding {
 	}
 }
 
-// server is what a PostgreSQL server says of itself, to a fleet on many machines.
+// server has the settings of a PostgreSQL server that matter to a fleet on many machines.
 type server struct {
 	postgres.Condition
 	name      string        // of the store, as the configuration has it

@@ -19,7 +19,7 @@ import (
 	"stint/internal/systemd"
 )
 
-// timer is what fires a pool, with the service that it starts.
+// timer fires a pool; service is the unit that it starts.
 type timer struct {
 	systemd.Installed
 	pool, unit string // the pool is empty for the fleet's own
@@ -59,7 +59,7 @@ func lookAtTimer(ctx context.Context, m *systemd.Manager, c *config.Config, pool
 	return t, err
 }
 
-// withoutManager is what cannot be known as the manager does not answer.
+// withoutManager returns the findings about a manager that does not answer.
 func (d *Doctor) withoutManager() (timers, controllers []Finding) {
 	const reason = "the service manager cannot be asked"
 	for _, pool := range d.Config.FiredPools() {
@@ -248,7 +248,7 @@ func (t timer) judgeFiles(path string) Finding {
 	return bad
 }
 
-// late is how long after its timer a fire may be on record: the service has fifteen minutes.
+// late bounds the time from a timer to its fire on record: the service has fifteen minutes.
 const late = 15 * time.Minute
 
 // judgeFires compares what the timer did with what is on record. How far apart fires are

@@ -218,7 +218,7 @@ func (d *Doctor) examineCommands() (list []Finding) {
 	return list
 }
 
-// left is how old a lock of git's is that nobody holds any more: git holds it for
+// left is the age from which a lock of git's counts as left behind: git holds it for
 // seconds, hooks of a commit for minutes.
 const left = 10 * time.Minute
 

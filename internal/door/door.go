@@ -1,11 +1,11 @@
-// Package door is what an agent may ask of its fleet: to verify, take, renew and release claims
+// Package door serves an agent's requests to its fleet: to verify, take, renew and release claims
 // under its own name, to add and show a task, and to say how its session went. It asks over a
 // socket in its run's folder, which the run's supervisor serves while the agent is at work. So a
 // git hook works where neither the store nor the configuration can be seen, and nothing else of
 // the fleet can be reached.
 //
-// A request and its answer are one JSON object each, over a connection of their own. Here is what
-// a session may ask ([Session.Admit], which is pure), the server and the client. The command line
+// A request and its answer are one JSON object each, over a connection of their own. [Session.Admit]
+// decides which requests a session may make, and is pure. The package also has the server and the client. The command line
 // answers a request by the same function whether it comes over a socket or from its own flags.
 package door
 
@@ -22,7 +22,7 @@ import (
 // version is that of the protocol, in requests and in answers.
 const version = 1
 
-// Verb is what is asked for.
+// Verb names a request.
 type Verb string
 
 const (
@@ -70,7 +70,7 @@ type Draft struct {
 	Requires   []string `json:"requires,omitempty"`
 }
 
-// Answer is what came of a request.
+// Answer has the result of a request.
 type Answer struct {
 	Version int         `json:"version"`
 	Grant   fleet.Grant `json:"grant,omitempty"` // of [ClaimTake]

@@ -21,7 +21,7 @@ import (
 const (
 	// mostRequest bounds a request, in bytes: the text of a task is the largest part of one.
 	mostRequest = 1 << 20
-	// mostAtOnce is how many connections are served at once; further ones wait in the kernel.
+	// mostAtOnce bounds the connections that are served at once; further ones wait in the kernel.
 	mostAtOnce = 16
 	// readTime is for a request to arrive, and writeTime for its answer to be read: both ends are
 	// on this machine.

@@ -30,9 +30,9 @@ func Steps() []Step {
 }
 
 const (
-	// WatchTime is how long it is looked at what becomes of a session's work, from its beginning.
+	// WatchTime bounds the watch over a session's work, from the session's beginning.
 	WatchTime = 30 * 24 * time.Hour
-	// FateTime is how long that goes on once something became of it: the last of it is final.
+	// FateTime bounds the watch after the first news of the work: the last news is final.
 	FateTime = 7 * 24 * time.Hour
 )
 

@@ -19,7 +19,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Evidence is what is known of a session once its agent is gone. A nil pointer is
+// Evidence has the facts about a session whose agent is gone. A nil pointer is
 // something that nobody looked at.
 type Evidence struct {
 	Exit       fleet.SessionExit
@@ -34,8 +34,8 @@ type Evidence struct {
 	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
 }
 
-// Changes are what is left at the end of what a session did to the files of its
-// workspace, in commits or, where nobody else works in the folder, without.
+// Changes lists the changes to the workspace's files that are left at a session's end: commits and, where nobody else
+// works in the folder, uncommitted changes.
 type Changes struct {
 	Commits       int    `json:"-"` // that stand
 	Branch        string `json:"-"` // that holds the last of them; empty: none does
@@ -47,7 +47,7 @@ type Changes struct {
 	fleet.Derived `json:"-"`
 }
 
-// Transcript is what an agent's own output says of its session. A pointer is nil for what it does not say.
+// Transcript has the figures of an agent's own output. A pointer is nil for what it does not say.
 type Transcript struct {
 	Success    *bool       `json:"success" doc:"the agent's flag for itself, if it came to its end"`
 	ToolCalls  int         `json:"tool_calls"`

@@ -13,7 +13,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Opinion is what came of asking a grader.
+// Opinion has a grader's answer, or why there is none.
 type Opinion struct {
 	Output []byte // what it printed
 	Fault  string // why it has no opinion: it failed, or overran its time; empty: it ended well
@@ -22,7 +22,7 @@ type Opinion struct {
 // MaxOpinion is the most bytes that a grader may print.
 const MaxOpinion = 64 << 10
 
-// MaxDiff is how much a grader is shown of what the commits changed: some 64,000 tokens.
+// MaxDiff bounds the diff that a grader is shown, in bytes: some 64,000 tokens.
 const MaxDiff = 256 << 10
 
 const (
@@ -30,7 +30,7 @@ const (
 	schemaGrade    = "stint/grade@1"
 )
 
-// Case is what a grader gets beside the evidence. Paths are absolute. Revisions that nobody knows are nil, and the
+// Case has the rest of a grader's input beside the evidence. Paths are absolute. Revisions that nobody knows are nil, and the
 // diff has [MaxDiff] bytes at most.
 type Case struct {
 	Run       fleet.RunID    `json:"run"`
@@ -43,7 +43,7 @@ type Case struct {
 	Files     fleet.RunFiles `json:"-"`
 }
 
-// EvidenceObject is what a grader reads.
+// EvidenceObject is a grader's input.
 type EvidenceObject struct {
 	Schema string `json:"schema" doc:"stint/evidence@1"`
 	Case
@@ -62,7 +62,7 @@ type EvidenceObject struct {
 	Transcript *outputObject `json:"transcript"`
 }
 
-// OpinionObject is what a grader may print.
+// OpinionObject is a grader's output.
 type OpinionObject struct {
 	Schema  string             `json:"schema" doc:"stint/grade@1; it may be left out"`
 	Outcome fleet.Outcome      `json:"outcome" doc:"productive, noop, nothing or failed"`
@@ -89,7 +89,7 @@ type outputObject struct {
 	CostUSD *float64 `json:"cost_usd"`
 }
 
-// Encode is what a grader reads on its standard input: one object of JSON. What is not
+// Encode returns a grader's standard input: one object of JSON. A fact that is not
 // known is null, or absent.
 func (c Case) Encode(e Evidence) ([]byte, error) {
 	e.Opinion = nil
@@ -117,7 +117,7 @@ func (c Case) Encode(e Evidence) ([]byte, error) {
 	return data, nil
 }
 
-// Grading is what a grader thinks of a session. It has an outcome, and with
+// Grading has a grader's view of a session: an outcome, and with
 // productive and failed a grade.
 type Grading struct {
 	Outcome fleet.Outcome
@@ -209,8 +209,8 @@ func checkParts(parts map[string]float64) error {
 	return nil
 }
 
-// byOpinion lets the grader have the last word. Its fault is why its opinion cannot be
-// used; the verdict is as it was then.
+// byOpinion lets the grader have the last word. If its opinion cannot be used, the verdict stays, and a warning
+// says why.
 func byOpinion(v fleet.Verdict, said statement, o Opinion, warnings []string) (judged fleet.Verdict, more []string) {
 	g, err := o.parse()
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// Result is what the file says that an agent may write of the session's worth, every
-// field optional. One that cannot be read spoils the file. Beside it the file may have
+// Result has the fields of the file in which an agent may grade its session, each of them
+// optional. One that cannot be read spoils the file. Beside it the file may have
 // extras: tokens, cost_usd and quota.reset_at, each of which is left out, with a warning, where
 // it cannot be read.
 type Result struct {
@@ -23,7 +23,7 @@ type Result struct {
 	TaskState string        `json:"task_state"`
 }
 
-// statement is what came of reading a result file; the zero value is that of none.
+// statement has the content of a result file, or its faults; the zero value means there is no file.
 type statement struct {
 	result Result
 	extras extras
@@ -134,7 +134,7 @@ func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 const (
 	selfSaid = "the agent says so"
 	noCommit = "exit status 0 with no commit"
-	// unseen is why a claim counts little, and what an operator can do about it.
+	// unseen says why a claim counts little, and the operator's remedy.
 	unseen = "nothing of it can be seen, so that the agent's word counts little (see trust and grader)"
 )
 
@@ -178,8 +178,8 @@ func trusted(v fleet.Verdict, r Result) fleet.Verdict {
 	return v
 }
 
-// noted is the verdict on a session that overran, whatever its result says; the task
-// is where the agent says it is.
+// noted returns the verdict on a session that overran, whatever its result says; the task's
+// state is the one that the agent reports.
 func noted(v fleet.Verdict, said statement) fleet.Verdict {
 	v.TaskState = fleet.TaskState(said.result.TaskState)
 	if said.err != nil {
@@ -200,7 +200,7 @@ func claimed(o fleet.Outcome, g *float64) *float64 {
 	return nil
 }
 
-// extras are what a result file says beside the session's worth.
+// extras has the fields of a result file beside the grade.
 type extras struct {
 	usage    fleet.Usage
 	resetAt  *time.Time
@@ -230,7 +230,7 @@ func parseExtras(data []byte) extras {
 	return x
 }
 
-// extra is what a field of the file says; nil where it is absent, null or no such thing.
+// extra returns a field's value; nil if it is absent, null or of another kind.
 func extra[T any](x *extras, name string, raw json.RawMessage, parse func([]byte) (T, error)) *T {
 	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
 		return nil

@@ -57,7 +57,7 @@ type term struct {
 	value float64
 }
 
-// terms are what the grade of work is the sum of; claim is the agent's own grade, if it
+// terms returns the terms whose sum is the grade of work; claim is the agent's own grade, if it
 // gave one. The effects of a usage limit are left out.
 func terms(e Evidence, claim *float64) []term {
 	list := []term{{"work", unseenGrade}}
@@ -99,7 +99,7 @@ func terms(e Evidence, claim *float64) []term {
 	return list
 }
 
-// Check is what came of the category's own check of what a session left.
+// Check has the result of the category's own check of a session's work.
 type Check struct {
 	Failure string // empty: it passed
 	Fault   string // why nothing is known of it: it could not be run; empty: it was

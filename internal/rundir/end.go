@@ -19,7 +19,7 @@ const (
 	mostUsed = 1e12
 )
 
-// spooled is how a run ended, as it is on disk.
+// spooled has a run's end, as it is on disk.
 type spooled struct {
 	Schema string    `json:"schema"`
 	Run    fleet.Run `json:"run"`

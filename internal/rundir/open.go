@@ -182,7 +182,7 @@ func openAt(dir *os.File, name string, how int, path string) (*os.File, error) {
 // descriptor is a path that leads to what is open, whatever its name leads to by now.
 func descriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// refusal is why something is not opened that stint did not put there.
+// refusal says why a file is not opened: stint did not put it there.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }

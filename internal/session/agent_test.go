@@ -24,7 +24,7 @@ const agentMode = "STINT_TEST_AGENT"
 // it is meant to be.
 const readyFile = "STINT_TEST_READY"
 
-// dumpFile is where an agent writes what it was given.
+// dumpFile names the file in which an agent lists its arguments, environment and folders.
 const dumpFile = "STINT_TEST_DUMP"
 
 // testUnit is the scope in whose cgroup the tests are.
@@ -129,7 +129,7 @@ func ready() error {
 	return f.Close()
 }
 
-// given is what an agent sees of its surroundings.
+// given has the surroundings that an agent sees.
 type given struct {
 	Args        []string
 	Environment []string

@@ -241,10 +241,10 @@ func startDeaf(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// signalled is what a shell, and bubblewrap, add to a signal's number.
+// A shell and bubblewrap exit with signalled plus the number of the signal.
 const signalled = 128
 
-// unboxed is how the agent ended, by how what carried it did.
+// unboxed returns the agent's end, from the end of the program that carried it.
 func unboxed(b fleet.Box, e fleet.SessionExit) fleet.SessionExit {
 	if b.Layers.Namespaces != "" && e.End == fleet.Exited && ends(unix.Signal(e.Status-signalled)) {
 		// The first process of a namespace reports so what a signal ended.

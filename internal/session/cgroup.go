@@ -17,7 +17,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// cgroups is where the kernel shows its tree of cgroups, of version 2.
+// cgroups is the mount point of the cgroup v2 tree.
 const cgroups = "/sys/fs/cgroup"
 
 // cgroup is the one of a session, by its path in that tree. Whatever its processes do to their parents, groups,

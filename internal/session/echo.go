@@ -16,7 +16,7 @@ const (
 	echoLine  = 1 << 10 // bytes of a line; the rest of it is in the log
 	echoBurst = 1000    // lines at once
 	echoRate  = 20      // lines a second, after that
-	// echoTime is how long the end waits for a reader of the echo.
+	// echoTime bounds the wait for a reader of the echo at the session's end.
 	echoTime = 2 * time.Second
 	// echoMark begins each line: the journal would take "<0>" there for a priority, and
 	// show it to everybody who is logged in.

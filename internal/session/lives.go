@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// stopTime is how long a unit may take to be down: its agent has ten seconds to end, and
+	// stopTime bounds the wait for a unit to stop: its agent has ten seconds to end, and
 	// its supervisor twenty to record that.
 	stopTime = time.Minute
-	// endTime is how long one may take that has no supervisor any more.
+	// endTime bounds the stop of a session whose supervisor is gone.
 	endTime = 5 * time.Second
 )
 
@@ -69,7 +69,7 @@ func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	return s.answer(ctx, r, lives, err)
 }
 
-// answer is what is known of a run once somebody was asked whether anything of it is there.
+// answer returns whether a run is alive, from the word of the one who was asked.
 func (s Sessions) answer(ctx context.Context, r fleet.Run, there bool, err error) fleet.Liveness {
 	switch {
 	case err != nil:

@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// drainTime is how long the output is read on after the process tree is gone. By then it is at
+// drainTime bounds the reading of the output after the process tree is gone. By then it is at
 // its end, unless somebody holds it open who got it in another way than by descent.
 const drainTime = 2 * time.Second
 

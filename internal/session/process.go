@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process is what the kernel says of a process in /proc/PID/stat.
+// process has the fields of /proc/PID/stat.
 type process struct {
 	start   uint64 // in ticks since the machine's; with its number, who it is
 	dead    bool   // a zombie
@@ -43,7 +43,7 @@ func parseProcess(text []byte) (process, bool) {
 	}, err == nil
 }
 
-// deathTime is how long killed processes are waited for. They are gone within milliseconds,
+// deathTime bounds the wait for killed processes. They are gone within milliseconds,
 // unless the kernel is at something that cannot be interrupted.
 const deathTime = time.Second
 

@@ -115,7 +115,7 @@ func (l *LogReader) settle() error {
 	return nil
 }
 
-// gone is how many bytes the log lacks, by the line that says so.
+// gone returns the number of bytes cut out of the log, from the line that says so.
 func (l *LogReader) gone() int64 {
 	line := make([]byte, len(gap(0)))
 	if n, _ := l.file.ReadAt(line, l.from); n < len(line) {

@@ -41,7 +41,7 @@ var (
 type Runner struct {
 	// Stint is this program, which is the first in a box to run.
 	Stint string
-	// Known is where the layers are noted that held in a trial. Nil: nowhere.
+	// Known receives the layers that held in a trial. Nil: they are not noted.
 	Known *atomic.Pointer[fleet.BoxLayers]
 	// Scopes gives a session by hand a cgroup. Where it does not, or is nil, this process becomes the
 	// reaper of its descendants for the rest of its life. Then it may run one session at a time, and

@@ -22,7 +22,7 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// patience is how long a test waits for a process before it fails.
+// patience bounds a test's wait for a process.
 const patience = 2 * time.Minute
 
 // testSpec is an agent of a character, with its files in folders of the test's
@@ -75,7 +75,7 @@ func mustRun(ctx context.Context, t *testing.T, s fleet.SessionSpec) fleet.Sessi
 	return exit
 }
 
-// dumped is what an agent said it was given.
+// dumped returns the surroundings that an agent listed.
 func dumped(t *testing.T, s fleet.SessionSpec) (g given) {
 	t.Helper()
 	data := must.Get(os.ReadFile(variable(s, dumpFile)))(t)

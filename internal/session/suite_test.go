@@ -19,7 +19,7 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// order is what a supervisor is to run. A supervisor is the test binary again: it is the
+// order has the session that a supervisor runs. A supervisor is the test binary again: it is the
 // reaper of its descendants, which this process cannot be for tests side by side.
 type order struct {
 	Run       fleet.RunID
@@ -34,7 +34,7 @@ type order struct {
 	LogLimit  int64
 }
 
-// told is what a supervisor says at its end.
+// told has a supervisor's report at its end.
 type told struct {
 	End      fleet.End
 	Status   int

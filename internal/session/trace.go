@@ -13,8 +13,7 @@ import (
 	"stint/internal/rundir"
 )
 
-// trace is where a run's session is, for those who have to find what its supervisor left: a cgroup, or else
-// the agent. It stands in a file that no box lets an agent write.
+// trace leads to the processes that a dead supervisor left: by the session's cgroup, or else by the agent. It stands in a file that no box lets an agent write.
 type trace struct {
 	group cgroup
 	agent int

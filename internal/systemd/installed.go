@@ -7,7 +7,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Installed is what the manager knows of a unit that has, or should have, a file. The
+// Installed has the manager's knowledge of a unit that has, or should have, a file. The
 // words are the manager's own.
 type Installed struct {
 	Load     string   // loaded, not-found, bad-setting, error, masked
@@ -47,7 +47,7 @@ func lastArgv(value any) []string {
 	return argv
 }
 
-// Environment is what the manager gives to every unit that it starts, as NAME=value.
+// Environment returns the environment of every unit that the manager starts, as NAME=value.
 func (m *Manager) Environment() ([]string, error) {
 	text, err := m.conn.GetManagerProperty("Environment")
 	if err != nil {

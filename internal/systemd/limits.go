@@ -13,7 +13,7 @@ import (
 	"stint/internal/plain"
 )
 
-// cgroups is where, below the root of the file system, the kernel shows its tree of cgroups, of version 2.
+// cgroups is the mount point of the cgroup v2 tree, below the root of the file system.
 const cgroups = "sys/fs/cgroup"
 
 // Unenforced says, in a sentence each, which of the limits among a unit's properties

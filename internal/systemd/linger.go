@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// lingerDir is where logind keeps one empty file per user whose manager runs from
+// lingerDir is logind's folder with one empty file for each user whose manager runs from
 // boot to shutdown, login or not.
 const lingerDir = "/var/lib/systemd/linger"
 

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	<-stop
 }
 
-// patience is how long a test waits for the manager before it fails.
+// patience bounds a test's wait for the manager.
 const patience = 30 * time.Second
 
 func testContext(t *testing.T) context.Context {

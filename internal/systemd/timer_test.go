@@ -83,7 +83,7 @@ func TestTimer(t *testing.T) {
 }
 
 // TestTimerWithStamp does not take the time of a stamp for a fire: the file is made when the
-// timer is started for the first time, and is what the next start goes by.
+// timer is started for the first time, and the next start goes by it.
 func TestTimerWithStamp(t *testing.T) {
 	t.Parallel()
 	m := testManager(t)

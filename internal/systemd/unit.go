@@ -9,7 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// UnitState is how a unit stands, in the manager's own words.
+// UnitState has a unit's state, in the manager's own words.
 type UnitState struct {
 	Name   string
 	Active string // active, activating, deactivating, inactive, failed, …
@@ -52,7 +52,7 @@ func (m *Manager) Enable(ctx context.Context, unit string, runtime bool) (change
 	return len(changes) > 0, nil
 }
 
-// noSuchUnit is how the manager names the error about a unit that it does not know.
+// noSuchUnit is the manager's name for the error about an unknown unit.
 const noSuchUnit = "org.freedesktop.systemd1.NoSuchUnit"
 
 // Disable undoes [Manager.Enable]. A unit without a file has nothing to undo.

@@ -7,7 +7,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// askTime is how long the manager is waited for when it is asked. It answers in a millisecond,
+// askTime bounds the wait for the manager's answer. It answers in a millisecond,
 // or hangs.
 const askTime = 5 * time.Second
 

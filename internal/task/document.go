@@ -133,7 +133,7 @@ func (d *document) newError(at *yaml.Node, format string, args ...any) *fileErro
 // line is the line of the file that an editor shows a node on.
 func (d *document) line(n *yaml.Node) int { return lineAt(d.front, d.offset(n)) }
 
-// offset is where in front a node begins. The parser counts in characters, and
+// offset returns the place in front at which a node begins. The parser counts in characters, and
 // more of them end its lines than end an editor's.
 func (d *document) offset(n *yaml.Node) int {
 	at := 0

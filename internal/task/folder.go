@@ -199,7 +199,7 @@ func (f Folder) place(t fleet.Task) fleet.Task {
 	return t
 }
 
-// path is where the task of that id is, or would be.
+// path returns the path at which the task of that id is, or would be.
 func (f Folder) path(id fleet.TaskID) (string, error) {
 	if _, err := fleet.ParseTaskID(string(id)); err != nil {
 		return "", usage(err, "stint task list shows the ids there are")

@@ -29,7 +29,7 @@ func (f Format) Word(s fleet.TaskState) (word string, ok bool) {
 	return string(s), !f.Foreign
 }
 
-// names are what a field may be called in a file, the name to write first.
+// names returns the names of a field in a file, the one to write first.
 func (f Format) names(field fleet.TaskField) []string {
 	switch name, mapped := f.Fields[field]; {
 	case mapped && name == "":
@@ -50,7 +50,7 @@ func (f Format) names(field fleet.TaskField) []string {
 	return []string{string(field)}
 }
 
-// name is what a field is called in a file, or "" where no file has it.
+// name returns a field's name in a file, or "" if no file has it.
 func (f Format) name(field fleet.TaskField) string {
 	return append(f.names(field), "")[0]
 }
@@ -105,7 +105,7 @@ func (f Format) stateIn(dir string, s fleet.TaskState) fleet.TaskState {
 	return s
 }
 
-// stateFields are what others keep the state of a task in.
+// stateFields lists the fields in which other programs keep a task's state.
 func stateFields() []string { return []string{"state", "status", "done"} }
 
 // checkOwner refuses a file that keeps its state in a field that the format does not
@@ -164,7 +164,7 @@ func (Format) mapped(table, word string, example any) string {
 	return fmt.Sprintf("say under [tasks] what it means, as in %s = { %q = %q }", table, word, example)
 }
 
-// meaning is what a table takes a word for, whatever its case; the word as it is comes first.
+// meaning looks a word up in a table, as it is and then whatever its case.
 func meaning[T any](table map[string]T, word string) (value T, ok bool) {
 	if value, ok = table[word]; ok {
 		return value, true

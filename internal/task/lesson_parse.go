@@ -13,7 +13,7 @@ import (
 // task out of the prompt.
 const maxBodyBytes = 16 << 10
 
-// reading is what a lesson file was read as.
+// reading has the content of a lesson file.
 type reading struct {
 	lesson  fleet.Lesson
 	active  bool
@@ -56,8 +56,8 @@ func parseLesson(path string, data []byte, known []fleet.Category) (reading, err
 // automated, deprecated, archived.
 func inForce(status string) bool { return status == "" || status == "active" }
 
-// choose is what match says under any of the names, and, when it has none of them,
-// what stands under the first one at the top.
+// choose returns match's value under any of the names. If match has none of them, it returns
+// the value at the top under the first name.
 func choose(top, match fields, names ...string) []element {
 	if slices.ContainsFunc(names, match.has) {
 		return match.elements(names...)

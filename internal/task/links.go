@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notLinked is what to do about a link that is not followed.
+// notLinked names the remedy for a link that is not followed.
 const notLinked = "is a link: a session could have made it, so put the file or folder itself there"
 
 // TopOf is the [Folder.Top] for a folder of tasks: the workspace where the folder lies in it, as

@@ -29,7 +29,7 @@ const (
 	// maxProblems are reported of one list: with more, the map of its fields is wrong, and
 	// the first say how.
 	maxProblems = 20
-	// maxReason is how much of one is reported: it may quote what was printed.
+	// maxReason bounds a reported problem, in characters: it may quote the command's output.
 	maxReason = 300
 )
 
@@ -283,7 +283,7 @@ func parsedItem[T any](r *itemReader, field fleet.TaskField, parse func(string) 
 	return value
 }
 
-// translated is what the table, or else stint itself, takes a field's text for. In a list, such
+// translated looks a field's text up in the table, or else in stint's own words. In a list, such
 // as labels, the first text that either knows counts, and one that neither knows means
 // something else; a text of its own must be known.
 func translated[T any](r *itemReader, field fleet.TaskField, table map[string]T, parse func(string) (T, error)) T {

@@ -31,7 +31,7 @@ func (m mapping) field(name string) *yaml.Node {
 	return nil
 }
 
-// indent is how many blanks the lines of the mapping begin with.
+// indent counts the blanks at the beginning of the mapping's lines.
 func (m mapping) indent() int {
 	if m.node == nil {
 		return 0

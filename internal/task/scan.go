@@ -111,7 +111,7 @@ func explain(path string, err error) error {
 	return err
 }
 
-// minShare is what it pays to start a goroutine for.
+// minShare is the least number of files that pays for a goroutine.
 const minShare = 16
 
 // spread calls do with every number below n, on all processors.

@@ -26,8 +26,8 @@ func parseYAML(text string) (*yaml.Node, error) {
 	return &first, nil
 }
 
-// reason is what the parser says without its line, which is that of the
-// construct it gave up in and off by one for some.
+// reason returns the parser's message without its line: the parser names the line of the
+// construct in which it gave up, and for some constructs the next one.
 func reason(err error) string {
 	return regexp.MustCompile(`^yaml: (line \d+: )?`).ReplaceAllString(err.Error(), "")
 }

@@ -14,7 +14,7 @@ type Fault struct {
 	Text string // what the agent said of it
 }
 
-// byStatus is what an HTTP status alone says.
+// byStatus classifies a fault by its HTTP status alone.
 func byStatus(status int) fleet.FaultKind {
 	switch {
 	case status == 401:
@@ -113,7 +113,7 @@ func (s *session) gptmeError(line []byte) {
 	}
 }
 
-// Advice is what a fault is called and how a person fixes it, in words that do not name the agent.
+// Advice names a fault and its remedy, in words that do not name the agent.
 type Advice struct {
 	What    string // happened
 	Do      string // to end it; empty: it ends by itself, or by the command
@@ -181,7 +181,7 @@ func adviseLogin(its words, said string) Advice {
 	return a
 }
 
-// words are how an agent's settings are called.
+// words has the names of an agent's settings.
 type words struct {
 	login   string // a command; empty: there is none
 	key     string

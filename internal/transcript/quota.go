@@ -41,14 +41,14 @@ type limitPattern struct {
 	*regexp.Regexp
 }
 
-// maxMatched is how much of a line patterns are tried on: an error message is short,
+// maxMatched bounds the part of a line that patterns are tried on, in bytes: an error message is short,
 // and a line of output may be megabytes.
 const maxMatched = 4 << 10
 
 // ParseLimits reads regular expressions (regexp/syntax), matched line by line. A group
-// named reset is when the limit is over: seconds since 1970, RFC 3339, or a time as
+// named reset has the end of the limit: seconds since 1970, RFC 3339, or a time as
 // people write it, such as "Nov 22nd, 2026 12:18 PM", "3pm" or "15:04". A group named
-// after is how long it lasts: "7s", "1h30m", "3 days 4 hours". A group named throttle marks a
+// after has its length: "7s", "1h30m", "3 days 4 hours". A group named throttle marks a
 // pattern for a service that only slows the agent down.
 func ParseLimits(patterns []string) (Limits, error) {
 	var l Limits

@@ -102,7 +102,7 @@ const (
 	// headLines and tailLines are shown of what a tool gave back: what it began with, and
 	// what it came to.
 	headLines, tailLines = 4, 4
-	// maxCommand is how many lines of a command are shown: some are whole files.
+	// maxCommand bounds the lines of a command that are shown: some commands hold whole files.
 	maxCommand = 20
 )
 

@@ -85,7 +85,7 @@ func toolUsedOn(input json.RawMessage) string {
 	return brief(string(input))
 }
 
-// toolResults are what tools gave back.
+// toolResults returns the results of tools.
 func toolResults(content []claudeBlock) string {
 	var b strings.Builder
 	for _, block := range content {
@@ -149,7 +149,7 @@ func (c *claudeShower) result(l claudeLine) string {
 	return text + markState + end + "\n"
 }
 
-// codexShown is what only people are shown of an item.
+// codexShown has the fields of an item that only people read.
 type codexShown struct {
 	ID       string `json:"id"`
 	Command  string `json:"command"`

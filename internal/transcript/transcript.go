@@ -27,16 +27,16 @@ import (
 	"stint/internal/plain"
 )
 
-// Format is how an agent's output is written.
+// Format names the format of an agent's output.
 type Format string
 
 const (
-	// Claude is what "claude -p --output-format stream-json --verbose" prints.
+	// Claude is the format of "claude -p --output-format stream-json --verbose".
 	Claude Format = "claude"
-	// Codex is what "codex exec --json" prints.
+	// Codex is the format of "codex exec --json".
 	Codex Format = "codex"
-	// Gptme is what "gptme --non-interactive --output-format json" prints, and what
-	// it keeps as conversation.jsonl.
+	// Gptme is the format of "gptme --non-interactive --output-format json", and of its
+	// conversation.jsonl.
 	Gptme Format = "gptme"
 	// Text is anything: only the patterns for limits are looked for.
 	Text Format = "text"
@@ -47,7 +47,7 @@ func Formats() []Format {
 	return []Format{Claude, Codex, Gptme, Text}
 }
 
-// Summary is what an output says. A figure that it lacks is zero or nil: agents are not
+// Summary has the figures of an output. A figure that it lacks is zero or nil: agents are not
 // compared by a figure that only some of them give.
 type Summary struct {
 	Tokens     Tokens
@@ -84,7 +84,7 @@ func (t *Tokens) add(o Tokens) {
 	t.CacheWrite += o.CacheWrite
 }
 
-// Options are what the output alone does not say.
+// Options has what the output alone does not say.
 type Options struct {
 	// Now is when the session ended. A time of day is taken for the next one after
 	// it, in its location, which must be the agent's: codex writes local time and
@@ -94,10 +94,10 @@ type Options struct {
 }
 
 const (
-	// maxLine is how much of a line is kept. A longer one is a tool's output or an image, and no
+	// maxLine bounds the part of a line that is kept, in bytes. A longer one is a tool's output or an image, and no
 	// field of it is worth the memory.
 	maxLine = 4 << 20
-	// maxText is how much of a message a person wants to read.
+	// maxText bounds a message for people, in characters.
 	maxText = 300
 	// maxCount is past every number of tokens there is, and far from overflow.
 	maxCount = 1e12

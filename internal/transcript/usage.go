@@ -100,7 +100,7 @@ func (c *rollout) reach(sum Tokens) {
 	c.sum = sum
 }
 
-// beyond is what t has more than o, of each kind.
+// beyond returns the tokens of each kind that t has more than o.
 func (t Tokens) beyond(o Tokens) Tokens {
 	return Tokens{
 		Input: max(0, t.Input-o.Input), Output: max(0, t.Output-o.Output),

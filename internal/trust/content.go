@@ -19,14 +19,14 @@ const (
 	elf         = "\x7fELF"
 )
 
-// Content is what a file holds.
+// Content is the content of a file.
 type Content struct {
 	Sum  string
 	Size int64
 	Text []byte // nil: a program of more than mostText, or a content that was not kept
 }
 
-// Sum is how a content is known.
+// Sum returns the checksum of a content.
 func Sum(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

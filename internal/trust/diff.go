@@ -7,7 +7,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 )
 
-// Diff is how a content became another, in lines that begin with "-" or "+", or with a blank for the three
+// Diff compares two contents, in lines that begin with "-" or "+", or with a blank for the three
 // around them. A program is one line, with its size and its sum.
 func Diff(before, after Content) string {
 	_, hunks, _ := strings.Cut(string(diff.Diff("", before.text(), "", after.text())), "+++ \n")

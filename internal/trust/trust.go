@@ -23,10 +23,10 @@ import (
 	"stint/internal/fleet"
 )
 
-// Record is what was confirmed last, by path: the sum of each file. Nil: nothing ever was.
+// Record has the files that were confirmed last, by path: the sum of each. Nil: no file ever was.
 type Record map[string]string
 
-// Verdict is what a record says of one file.
+// Verdict compares a file with the record.
 type Verdict string
 
 const (
@@ -48,7 +48,7 @@ func (r Record) Judge(path, sum string) Verdict {
 	return Unknown
 }
 
-// Reach is where sessions may write. A link leads there if what it names does.
+// Reach lists the folders in which sessions may write. A link leads there if what it names does.
 type Reach []string
 
 // Of is the reach of folders as they really are.

@@ -29,7 +29,7 @@ import (
 // Word is the argument by which stint is started as the first process in a box.
 const Word = "boxed"
 
-// Held is what a session's process reports when it becomes the agent. Any other report says why it does not.
+// A session's process reports Held when it becomes the agent. Any other report says why it does not.
 const Held = "held"
 
 // Descriptors of a session's process. Others than these three and the lock of the run are closed.
@@ -50,7 +50,7 @@ type Order struct {
 	Ports   bool   // the box has a list of ports, which may be empty
 }
 
-// Trial is what to try from inside. None of it may work.
+// Trial lists the attempts to make from inside. None of them may work.
 type Trial struct {
 	Name       string   // of an abstract socket that the supervisor listens on, and of the files to make
 	Canary     string   // a file in the folder of the run
