@@ -48,7 +48,8 @@ type Event struct {
 	Cap    float64                    `json:"cap,omitempty"`
 	Budget Amounts                    `json:"budget,omitzero"`
 	Pool   string                     `json:"pool,omitempty"`
-	Full   bool                       `json:"full,omitempty"` // the slots alone kept it from starting one session more
+	Full   bool                       `json:"full,omitempty"`  // the slots alone kept it from starting one session more
+	Extra  bool                       `json:"extra,omitempty"` // between those of a timer: it takes part in the current round
 
 	// Of what was used.
 	Use     Amounts `json:"use,omitzero"`      // below 0: nobody knows
@@ -169,8 +170,12 @@ func (st *State) fire(e Event) {
 	for _, c := range e.Moves {
 		a := st.arm(c)
 		due, entitled := e.Due[c]
-		a.Move(st.Settings, Move{Round: st.Coming(c, e.Host).Round, Due: due, Entitled: entitled})
-		if e.Host == "" {
+		round := a.Round
+		if !e.Extra {
+			round = st.Coming(c, e.Host).Round
+		}
+		a.Move(st.Settings, Move{Round: round, Due: due, Entitled: entitled})
+		if e.Host == "" || e.Extra {
 			continue
 		}
 		if st.Rounds == nil {

@@ -103,7 +103,7 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			h.put(Event{Kind: Woken, Category: "b"})
 		}
 		pool := [][]fleet.Category{{"a", "b", "c"}, {"d", "e"}}[f%2]
-		fire := Event{Kind: Fired, Host: hosts[h.IntN(4)], Moves: pool, Due: map[fleet.Category]float64{}, Floor: .5, Cap: 1.8, Pool: string(pool[0]), Full: h.IntN(3) == 0}
+		fire := Event{Kind: Fired, Host: hosts[h.IntN(4)], Moves: pool, Due: map[fleet.Category]float64{}, Floor: .5, Cap: 1.8, Pool: string(pool[0]), Full: h.IntN(3) == 0, Extra: h.IntN(4) == 0}
 		if f > fires/4 {
 			fire.Budget = Amounts{USD: 99, Tokens: float64(h.IntN(2)) * 4e6}
 		}

@@ -99,12 +99,20 @@ func (a *app) runFanout(ctx context.Context, o engine.FanoutOptions) (err error)
 			o.Units = m
 		}
 		o.Workers = cmp.Or(o.Workers, f.Config.Pools[o.Pool].Workers)
+		o.Extra = !o.DryRun && isExtra(ctx, f.Config.Fleet, o.Pool)
 		r, err := f.Fanout(ctx, o)
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
 			a.printFire(r)
 		}
 		return err
 	}, check)
+}
+
+// isExtra reports whether a fire comes between those of its pool's timer, by hand or by another unit: the timer waits, while it
+// runs during fires of its own. Where no timer is active, every fire is of the schedule.
+func isExtra(ctx context.Context, f fleet.Name, pool string) bool {
+	list, err := install.Timers{Fleet: f}.Timers(ctx, []string{pool})
+	return err == nil && list[0].Active && !list[0].Firing
 }
 
 // readPayload reads another selector's ranking; nil means stint's own.

@@ -29,6 +29,7 @@ type FanoutOptions struct {
 	DryRun   bool             // decide, and change nothing
 	Units    Units            // starts the workers; may be nil with DryRun
 	Detached bool             // Units are no systemd units
+	Extra    bool             // it comes between the fires of a timer: no round passes by it
 	Binary   string           // of stint, absolute
 }
 
@@ -112,7 +113,7 @@ func (e *Engine) choose(ctx context.Context, o FanoutOptions) (r FireReport, v s
 	if !o.DryRun {
 		e.see(ctx, v.View)
 	}
-	v.Full, v.Pool = v.full, o.Pool
+	v.Full, v.Pool, v.Extra = v.full, o.Pool, o.Extra
 	v.Full = e.letAnswer(ctx, v.View)
 	r, err = e.decide(ctx, v.View, o)
 	return r, v, err
@@ -266,7 +267,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, decision *plan.Input
 // survey.StartGrace, and the next fire after that closes them. A worker that did start is a
 // unit of its own and goes on without us.
 func (e *Engine) start(ctx context.Context, f *fleet.Fire, b store.Bounds, o FanoutOptions) (err error) {
-	firing := store.Firing{Bounds: b, Budget: e.Config.Budget.Amounts(), Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
+	firing := store.Firing{Bounds: b, Budget: e.Config.Budget.Amounts(), Extra: o.Extra, Attempt: string(fleet.NewRunID(f.At, uint32(e.Random())))}
 	specs := map[fleet.RunID]fleet.UnitSpec{}
 	for i := range f.Choices {
 		c := &f.Choices[i]

@@ -237,6 +237,6 @@ type FireID int64
 
 // Round is a reading of one category's clock, by which evidence fades, loads fall and
 // back-offs end. Each fire of the category's pool that could start something moves it on by
-// one. A category that is moved into another pool keeps its reading: those of two categories
+// one; while the pool has a timer, only those of the timer do. A category that is moved into another pool keeps its reading: those of two categories
 // are not to be compared.
 type Round int64

@@ -31,6 +31,7 @@ type Input struct {
 	Free       int                 `json:"free_slots"`               // and no more than this
 	Seats      Seats               `json:"seats,omitempty"`          // and no more of an agent than it has slots
 	Rates      bandit.Rates        `json:"rates,omitzero"`           // of what binds
+	Extra      bool                `json:"extra,omitempty"`          // no round passes by it
 	Closed     string              `json:"closed,omitempty"`         // why nothing may be started at all; empty: it may
 	Failed     []fleet.SourceFault `json:"failed_sources,omitempty"` // of tasks; no part of the ranking
 	Forced     []fleet.Category    `json:"forced,omitempty"`         // by a person: started first, whatever yields to that

@@ -194,6 +194,7 @@ type Firing struct {
 	Host fleet.Host
 	// Budget is what all sessions of a day may use.
 	Budget bandit.Amounts
+	Extra  bool // between the fires of a timer: no round passes
 }
 
 // Bounds are how many sessions may be under way at once, for one who decides on more of them, and

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -163,7 +164,15 @@ func (f *Fleet) free(v View) int {
 
 // Queue is what decides which task a session tries first, of those that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: v.Snapshot.RoundsOf(f.Here.Host)}
+	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: func(c fleet.Category) fleet.Round { return f.coming(v, c).Round }}
+}
+
+// coming is a category in the round of the fire that is looked for.
+func (f *Fleet) coming(v View, c fleet.Category) bandit.Arm {
+	if v.Extra {
+		return v.Snapshot.Arms[c].Arm
+	}
+	return v.Snapshot.Coming(c, f.Here.Host)
 }
 
 // Situation is what decides who may be ranked.
@@ -188,7 +197,7 @@ func (f *Fleet) Situation(v View) selector.Situation {
 			Agents:       f.Able(v, name),
 			Pairs:        v.Snapshot.Pairs[name],
 			LOO:          shifts[name],
-			Arm:          v.Snapshot.Coming(name, f.Here.Host),
+			Arm:          f.coming(v, name),
 		}
 		// A fire closes crashed runs first, and the category rests from their end on.
 		if ended := plain.Latest(arm.Ended, v.Crashed[name].At); !ended.IsZero() {
@@ -224,7 +233,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
-		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed, Rates: v.Snapshot.Prices.Rates(v.Pool),
+		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed, Rates: v.Snapshot.Prices.Rates(v.Pool), Extra: v.Extra,
 	}
 	if v.Pool != config.DefaultPool {
 		in.FirePool = v.Pool

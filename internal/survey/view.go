@@ -40,6 +40,7 @@ type View struct {
 	here     map[fleet.RunID]bool           // they
 	Busy     map[string]int                 // the same, by agent
 	Pool     string                         // that is to be fired
+	Extra    bool                           // between the fires of a timer: it takes part in the current round
 	Now      time.Time                      // by the store's clock, where there is a store
 }
 

@@ -83,7 +83,7 @@ func (f Fire) ranked() (list []string) {
 		list = append(list, f.led())
 	}
 	list = append(list, limitOf(*f.Selection))
-	if !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
+	if f.Selection.Extra || !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
 		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
 	}
 	if f.Differences > 0 {

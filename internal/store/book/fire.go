@@ -52,7 +52,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 	if len(fire.Moves) > 0 || fire.Full {
 		p.learn(bandit.Event{
 			Kind: bandit.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap,
-			Budget: f.Budget, Pool: fire.Pool, Full: fire.Full,
+			Budget: f.Budget, Pool: fire.Pool, Full: fire.Full, Extra: f.Extra,
 		})
 	}
 	p.Fires.Put(recorded)

@@ -76,7 +76,7 @@ func (contract) Hosts(t *testing.T, b bundle) {
 	same(t, "left", left, true)
 }
 
-// RoundsOfHosts has a round pass as often as the quickest machine fires, whichever that is.
+// RoundsOfHosts has a round pass as often as the quickest machine fires, whichever that is, and never by an extra fire.
 func (contract) RoundsOfHosts(t *testing.T, b bundle) {
 	due := map[fleet.Category]float64{"code": 0.5}
 	for i, step := range []struct {
@@ -84,18 +84,22 @@ func (contract) RoundsOfHosts(t *testing.T, b bundle) {
 		round fleet.Round // of the fire
 		due   float64     // that waits to be settled after it
 		next  fleet.Round // for the machine
+		extra bool
 	}{
-		{"a", 1, 0.5, 2},
-		{"b", 1, 1, 2}, // takes part
-		{"b", 2, 0.5, 3},
-		{"a", 2, 1, 3},
-		{"a", 3, 0.5, 4},
-		{"a", 4, 0.5, 5}, // b is late
-		{"b", 4, 1, 5},
-		{"", 5, 0.5, 6}, // says nothing of itself
-		{"a", 5, 1, 6},
+		{"a", 1, 0.5, 2, false},
+		{"b", 1, 1, 2, false}, // takes part
+		{"b", 2, 0.5, 3, false},
+		{"a", 2, 1, 2, true}, // and still takes part when its timer fires
+		{"b", 2, 1.5, 3, true},
+		{"a", 2, 2, 3, false},
+		{"a", 3, 0.5, 4, false},
+		{"a", 4, 0.5, 5, false}, // b is late
+		{"b", 4, 1, 5, false},
+		{"", 4, 1.5, 5, true},
+		{"", 5, 0.5, 6, false}, // says nothing of itself
+		{"a", 5, 1, 6, false},
 	} {
-		f := store.Firing{Host: fleet.Host{ID: step.host}, Fire: fleet.Fire{Due: due, Moves: []fleet.Category{"code"}}}
+		f := store.Firing{Host: fleet.Host{ID: step.host}, Fire: fleet.Fire{Due: due, Moves: []fleet.Category{"code"}}, Extra: step.extra}
 		must.Get(b.RecordFire(t.Context(), f))(t)
 		s := b.mustSnapshot(t)
 		arm, what := s.Arms["code"], fmt.Sprintf("step %d", i+1)

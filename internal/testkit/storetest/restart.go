@@ -178,12 +178,13 @@ func (h *history) fire(rt *rapid.T) {
 	full := rapid.Bool().Draw(rt, "full")
 	budget := bandit.Amounts{bandit.USD: rapid.SampledFrom([]float64{0, 7}).Draw(rt, "budget")}
 	pool := rapid.SampledFrom([]string{"default", "quick"}).Draw(rt, "pool")
-	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves, Full: full, Pool: pool}, Host: fleet.Host{ID: host}, Budget: budget}))(h.t)
+	extra := rapid.Bool().Draw(rt, "extra")
+	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves, Full: full, Pool: pool}, Host: fleet.Host{ID: host}, Budget: budget, Extra: extra}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
 	if len(moves) > 0 || full {
 		h.learn(bandit.Event{
-			Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap, Budget: budget, Pool: pool, Full: full,
+			Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap, Budget: budget, Pool: pool, Full: full, Extra: extra,
 		})
 	}
 }
