@@ -64,7 +64,7 @@ func (w *worker) proven(ctx context.Context) (list []fleet.Terms, first error) {
 	return nil, first
 }
 
-// proof is what came of the trial of an agent's box.
+// proof has the result of the trial of an agent's box.
 type proof struct {
 	terms fleet.Terms
 	box   fleet.Box
@@ -81,14 +81,14 @@ func (w *worker) layers() fleet.BoxLayers {
 	return fleet.BoxLayers{}
 }
 
-// trial is what a box of a run that works in dir is tried with.
+// trial lists the attempts that test the box of a run in dir.
 func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
 	return fleet.BoxTrial{
 		Files: fleet.FilesOf(e.Config.State, run), Home: e.Getenv("HOME"), State: e.Config.State, Dir: dir, Sockets: e.sockets(),
 	}
 }
 
-// sockets are where programs listen that act for the user.
+// sockets lists the sockets of programs that act for the user.
 func (e *Engine) sockets() (list []string) {
 	if bus, is := strings.CutPrefix(e.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
 		bus, _, _ = strings.Cut(bus, ",")
@@ -280,7 +280,7 @@ func withoutTokens(text string) string {
 	return rest.String()
 }
 
-// question is what a check or a grader is asked: in the box of the session, with what the command
+// question prepares a check or a grader: in the box of the session, with the files that the command
 // names. It may run the session's work, and so it gets no secret. A grader that names claude, codex or
 // gptme as a word of its own asks by it, with the login that the session has.
 func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Duration, asks bool) (Question, error) {

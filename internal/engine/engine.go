@@ -1,4 +1,4 @@
-// Package engine is what stint does: fire, run, reap, respawn, stop. It acts on what package
+// Package engine tells stint's stories: fire, worker, reap, land, housework. It acts on what package
 // survey finds, puts the pure decisions and the adapters together in the order that survives a
 // crash at any point, and sees no SQL, D-Bus, process or flag: it declares its needs as small
 // interfaces and is handed them.
@@ -40,7 +40,7 @@ type Engine struct {
 	Folders   Folders
 	Operator  string // the name of the user who decides
 
-	// Host is what this machine says of itself when it fires; nil: nothing.
+	// Host describes this machine when it fires; nil: it is not recorded.
 	Host func() fleet.Host
 
 	// Elapsed is a clock that does not jump, and goes on while the machine sleeps.
@@ -51,7 +51,7 @@ type Engine struct {
 	Unenforced func(properties map[string]any) []string
 }
 
-// Sources is where tasks come from, as sessions read and change them.
+// Sources reads and changes the tasks of all sources, for sessions.
 type Sources interface {
 	// Body reads the body of a task that was listed. One that is gone since wraps
 	// [fleet.ErrNotFound].
@@ -120,9 +120,9 @@ type Repo interface {
 	Tracking(ctx context.Context) (fleet.Tracking, error)
 	// Branches are those of the fleet's runs, by run.
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
-	// Diff is what commits changed, oldest first, and whether more than the most bytes were.
+	// Diff returns the changes of commits, oldest first, cut at most bytes.
 	Diff(ctx context.Context, revisions []string, most int) (text string, cut bool, err error)
-	// GitDirs are where git keeps what it knows of the folder, and of all that belong together; and the folders of
+	// GitDirs returns git's own folder of a work tree, the common folder of all its work trees, and the folders of
 	// objects that a clone of the run's own borrows. The folder need not be there yet.
 	GitDirs(ctx context.Context, dir string) (own, common string, borrowed []string, err error)
 	// Rescue brings home the commits of runs that are over and had no time for it.
@@ -169,7 +169,7 @@ type Boxes interface {
 	Needs(program string, environment []string, dir string) []string
 }
 
-// Question is what a grader or a check is asked.
+// Question has the command of a grader or a check, with its input and its box.
 type Question struct {
 	Run         fleet.RunID
 	Argv        []string
@@ -186,7 +186,7 @@ type Question struct {
 type Graders interface {
 	Ask(ctx context.Context, q Question) (answer []byte, err error)
 	// Check runs a command that says by its exit status whether all is in order: failure
-	// is how it failed, empty if it passed. The error is why it says nothing.
+	// says how it failed, and is empty if it passed. The error says why the command gave no answer.
 	Check(ctx context.Context, q Question) (failure string, err error)
 }
 
@@ -195,7 +195,7 @@ type Notices interface {
 	Send(ctx context.Context, n fleet.Notice) error
 }
 
-// Trunk is what the work of sessions gets into.
+// Trunk is the branch that the work of sessions lands in.
 type Trunk interface {
 	// Landings takes the right to land or publish work, and returns what gives it back. When another
 	// process has it the error has the words for what that does, and wraps [fleet.ErrBusy].
@@ -218,20 +218,19 @@ type Trunk interface {
 }
 
 const (
-	// agentGrace is what an agent gets at most between SIGTERM and SIGKILL.
+	// agentGrace bounds the time between SIGTERM and SIGKILL.
 	agentGrace = claim.MostGrace
-	// closingTime is what a worker gets to record its end after it was asked to
+	// closingTime bounds the record of a worker's end after the worker was asked to
 	// stop. It covers one full wait for the store.
 	closingTime = 20 * time.Second
-	// stopTime is what a unit gets from the order to stop until systemd kills it.
+	// stopTime is the time from the order to stop until systemd kills the unit.
 	stopTime = agentGrace + closingTime + 5*time.Second
 	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a
 	// slow line, the checkout of a large tree.
 	enterTime = 15 * time.Minute
 )
 
-// workerTime is how long a worker of the category takes at most, all of its own time-outs
-// one after the other. The time-out of one that hangs comes after it.
+// workerTime bounds a worker of the category: the sum of all its own time-outs. The time-out of one that hangs comes after it.
 func (e *Engine) workerTime(c config.Category) time.Duration {
 	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
 	if c.OwnClone || c.Sync {
@@ -243,7 +242,7 @@ func (e *Engine) workerTime(c config.Category) time.Duration {
 	return d
 }
 
-// unitTime is how long the unit of such a worker may run: a backstop for a worker that hangs, whose own time-out comes first.
+// unitTime bounds the unit of such a worker: a backstop for a worker that hangs, whose own time-out comes first.
 func (e *Engine) unitTime(c config.Category) time.Duration { return e.workerTime(c) + time.Minute }
 
 // closing is a context for what must be written although ctx has ended.
@@ -251,8 +250,8 @@ func closing(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), closingTime)
 }
 
-// masked is what an agent said, for the record. Whoever reads it there may not know what is secret:
-// another host, a notice, a forge, the next session at the task.
+// masked takes secrets out of an agent's words, for the record: another host, a notice, a forge and the next
+// session at the task read it there.
 func (e *Engine) masked(text string) string {
 	return config.Masker(e.Config.Secrets(e.Getenv)).Replace(text)
 }

@@ -248,7 +248,7 @@ func (b *bench) fire(o engine.FanoutOptions) (engine.FireReport, error) {
 	return b.Fanout(b.Context(), o)
 }
 
-// inputs are what a fire's ranking was computed from.
+// inputs returns the input of a fire's ranking.
 func inputs(t *testing.T, f fleet.Fire) (in selector.Input) {
 	t.Helper()
 	if err := json.Unmarshal(f.Inputs, &in); err != nil {
@@ -298,7 +298,7 @@ func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
 	}
 }
 
-// present is what is seen of the fleet.
+// present looks at the fleet.
 func (b *bench) present() survey.View {
 	b.Helper()
 	v := must.Get(b.Present(b.Context()))(b)
@@ -317,7 +317,7 @@ func (b *bench) held() []fleet.Key {
 	return keys
 }
 
-// outcome is how a run's error says it ended.
+// outcome returns the outcome that a run's error names.
 func outcome(err error) fleet.Outcome {
 	var o fleet.OutcomeError
 	errors.As(err, &o)

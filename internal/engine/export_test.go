@@ -1,12 +1,12 @@
 package engine
 
-// Prompt is what the agent is asked, which a session gives to the agent alone.
+// Prompt makes the agent's prompt, which a session gives to the agent alone.
 var Prompt = prompt
 
-// Placeholders are what a prompt file may have between {{ and }}.
+// Placeholders lists the names that a prompt file may have between {{ and }}.
 var Placeholders = placeholders
 
-// PromptData is what a prompt is made of.
+// PromptData has the parts of a prompt.
 type PromptData = promptData
 
 // Neighbour is another session at work.

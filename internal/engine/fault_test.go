@@ -72,7 +72,7 @@ func tableOfFaults(t *testing.T) string {
 	return rows.String()
 }
 
-// verdictOn is what becomes of a session that printed a recorded log.
+// verdictOn grades a session that printed a recorded log.
 func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
 	t.Helper()
 	f := must.Get(os.Open("../transcript/testdata/" + log))(t)

@@ -33,13 +33,13 @@ type FanoutOptions struct {
 	Binary   string           // of stint, absolute
 }
 
-// FireReport is what a fire decided and what came of it.
+// FireReport has a fire's decisions and their results.
 type FireReport struct {
 	fleet.Fire
 	DryRun bool
 	Tier   selector.Tier // 0 when another selector's payload was followed
 
-	// Ranking is what a fire followed; nil: another selector's payload, or the fire is one of
+	// Ranking is the ranking that a fire followed; nil: another selector's payload, or the fire is one of
 	// the record.
 	Ranking *selector.Selection
 }
@@ -81,10 +81,10 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	return r, cmp.Or(err, r.result())
 }
 
-// homeTime is how long sessions wait for the work of those that crashed.
+// homeTime bounds the fetching of crashed sessions' work, for which new sessions wait.
 const homeTime = time.Minute
 
-// sight is what a fire saw.
+// sight has a fire's view of the fleet.
 type sight struct {
 	survey.View
 	waits survey.InReview
@@ -330,7 +330,7 @@ func (e *Engine) start(ctx context.Context, f *fleet.Fire, b store.Bounds, o Fan
 	return errors.Join(failed...)
 }
 
-// bounds are how many sessions may be under way at once, by what was found.
+// bounds returns the number of sessions that may be under way at once, by what was found.
 func (e *Engine) bounds(v survey.View) store.Bounds {
 	b := store.Bounds{Lanes: map[fleet.Category]int{}, Agents: map[string]int{}, Seen: map[fleet.RunID]bool{}}
 	pool := store.Slots{Most: e.Config.Pools[v.Pool].Slots}

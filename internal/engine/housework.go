@@ -21,7 +21,7 @@ import (
 	"stint/internal/survey"
 )
 
-// houseTime is how long a fire may take for what no session has to wait for; its unit has a quarter of an hour for all.
+// houseTime bounds the work for which no session has to wait; a fire's unit has a quarter of an hour for all.
 const houseTime = 5 * time.Minute
 
 // keepHouse does what no session has to wait for, within houseTime. The next fire does the rest, and goes by what this
@@ -55,7 +55,7 @@ func (e *Engine) keepHouse(ctx context.Context, v sight) {
 	}
 }
 
-// tellTime is what a fire may take for notices.
+// tellTime bounds a fire's notices.
 const tellTime = time.Minute
 
 // notifyFire tells people what they have to know of what a fire saw.
@@ -100,7 +100,7 @@ func (e *Engine) notifyFire(ctx context.Context, v sight) error {
 	return errors.Join(noHolds, noReviews, noTarget)
 }
 
-// day is how often people are reminded of what they are slow in themselves.
+// day is the interval of reminders of work that waits for a person.
 const day = 24 * time.Hour
 
 // forever is longer than anybody waits for a confirmation.
@@ -165,7 +165,7 @@ func (e *Engine) seeFates(ctx context.Context) error {
 	return errors.Join(err, lost)
 }
 
-// fates is what became of the work of runs, by people's word and by git.
+// fates returns the reviews' outcomes of the work of runs, by people's word and by git.
 func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate, err error) {
 	var ids []fleet.RunID
 	for _, r := range runs {
@@ -227,7 +227,7 @@ func ask(ctx context.Context, h Hook, question any) ([]byte, error) {
 	return h.Ask(ctx, text)
 }
 
-// debtTime is what a fire takes to report to trackers what they are owed.
+// debtTime bounds the calls that a fire owes to trackers.
 const debtTime = time.Minute
 
 // payAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
@@ -396,7 +396,7 @@ func (e *Engine) sweep(ctx context.Context, over func(fleet.RunID) bool) error {
 }
 
 const (
-	// batchesAFire is how many batches a fire deletes at most: others write between two of them, and
+	// batchesAFire bounds the batches that a fire deletes: others write between two of them, and
 	// the next fire goes on.
 	batchesAFire = 10
 	// The record begins anew in steps of this part of the time for which it is kept: few fires have much to delete.

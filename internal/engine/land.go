@@ -26,8 +26,8 @@ const reviewer fleet.Holder = "stint-review"
 const mostMoves = 5
 
 // Land brings work into the target, the oldest first, each on top of the one before. Work that
-// conflicts, or whose check fails, is set aside and its task opened again. The error is why the
-// rest was not tried, too; what became of each is in the list, and each is reported when it is known.
+// conflicts, or whose check fails, is set aside and its task opened again. The error says why the
+// rest was not tried. The list has the result of each item, and each reports it as soon as it is known.
 //
 // If we die before the target has moved, nothing has landed, and [Trunk.Stack] removes the folder.
 // If we die after it, the work is found in the target when it is to land again; the rest of the
@@ -106,8 +106,8 @@ func (e *Engine) land(ctx context.Context, target review.Target, i review.Item, 
 	return nil
 }
 
-// recorded reports whether a branch is where the last session that worked on it left it. Whoever moved it since may have done so after a
-// person looked at the work.
+// recorded reports whether a branch is where the last session that worked on it left it. It may have been moved after
+// a person looked at the work.
 func (e *Engine) recorded(ctx context.Context, i review.Item) (bool, error) {
 	last := i.Session
 	if i.Session.Task != "" {
@@ -124,7 +124,7 @@ func (e *Engine) recorded(ctx context.Context, i review.Item) (bool, error) {
 	return n > 0 && last.Commits[n-1] == i.Tip, nil
 }
 
-// maxContinued is how many sessions at a task are searched for the last one on a branch.
+// maxContinued bounds the search among a task's sessions for the last one on a branch.
 const maxContinued = 1000
 
 func landing(target review.Target, i review.Item) fleet.Landing {
@@ -306,7 +306,7 @@ func (e *Engine) changeTask(ctx context.Context, id fleet.TaskID, next func(flee
 	})
 }
 
-// pushTime is what a push of the target may take: a few commits over a slow line.
+// pushTime bounds a push of the target: a few commits over a slow line.
 const pushTime = 2 * time.Minute
 
 // pushTarget pushes the target, if the operator wants that. A refusal is a notice, and what is in the target stays there.

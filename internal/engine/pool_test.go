@@ -35,7 +35,7 @@ pool = "monitoring"
 self_directed = true
 `
 
-// decisions are what a fire decided, by category.
+// decisions returns a fire's decisions, by category.
 func decisions(r engine.FireReport) (started []fleet.Category, reasons map[fleet.Category]string) {
 	reasons = map[fleet.Category]string{}
 	for _, c := range r.Choices {

@@ -32,7 +32,7 @@ const (
 	revisionDigits = 12
 )
 
-// promptData is what a prompt is made of.
+// promptData has the parts of a prompt.
 type promptData struct {
 	Category fleet.Category
 	Task     *fleet.Task                  // nil: a session that finds its own work
@@ -58,8 +58,8 @@ type neighbour struct {
 	Apart bool // in a clone of its own
 }
 
-// prompt is what the agent is asked: a category's prompt file with the placeholders in it
-// filled in, or, where it has none, the file before the standard text.
+// prompt returns the agent's prompt: a category's prompt file with its placeholders
+// filled in or, if it has none, the file before the standard text.
 //
 // Tasks, lessons and what earlier sessions said were written by others, so a line of
 // backticks before and after them says where they begin and end. To be longer than any

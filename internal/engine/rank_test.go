@@ -33,7 +33,7 @@ func (d *dated) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, er
 	return tasks, problems, err
 }
 
-// reason is why a fire that decides now would leave a category out; empty: it would not.
+// reason says why a fire now would leave a category out; empty: it would not.
 func (b *bench) reason(c fleet.Category) string {
 	b.Helper()
 	s := must.Get(b.explain().Select(b.Context(), inspect.SelectOptions{}))(b)

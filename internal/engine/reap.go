@@ -25,7 +25,7 @@ const (
 	reasonSilent     = "not heard of: it was at work on another host, and its claim has expired"
 )
 
-// ReasonDelivered is why a run was closed that had written down its end.
+// ReasonDelivered is the reason for closing a run that had written down its end.
 const ReasonDelivered = "its end was written down, and is on record now"
 
 // Reaped is a run that was closed because its session was gone.
@@ -198,7 +198,7 @@ func (e *Engine) complete(ctx context.Context, r fleet.Run) (fleet.Run, error) {
 	return r, err
 }
 
-// tail is what other machines may read of what the agent of a run printed. A fleet of one machine has the
+// tail returns the end of an agent's output, for other machines to read. A fleet of one machine has the
 // log itself.
 func (e *Engine) tail(run fleet.RunID) string {
 	if !e.Config.Store.Shared() {
@@ -238,8 +238,8 @@ const (
 )
 
 const (
-	// awaitEnd is how long a supervisor may take to end its agent, to grade what there is
-	// and to record the end, on a machine under load.
+	// awaitEnd bounds a supervisor's end: it ends its agent, grades the work and records
+	// the end, on a machine under load.
 	awaitEnd = agentGrace + closingTime + survey.StartGrace
 	endPoll  = 50 * time.Millisecond
 )

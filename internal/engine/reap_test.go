@@ -27,7 +27,7 @@ import (
 	"stint/internal/testkit/storetest"
 )
 
-// patience is how long a session without a time-out of its own may take: the
+// patience bounds a session without a time-out of its own: the
 // category's, the agent's grace, two reports to its task's source, closing three times, and a
 // minute's slack.
 const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 3*20*time.Second + time.Minute

@@ -65,7 +65,7 @@ func (b *bench) follower(r fleet.Run) fleet.Run {
 	return b.stored(r.FollowedBy)
 }
 
-// explained is what a ranking says of code.
+// explained returns the ranking's candidate for code.
 func (b *bench) explained() selector.Candidate {
 	b.Helper()
 	s := must.Get(b.explain().Select(b.Context(), inspect.SelectOptions{}))(b)

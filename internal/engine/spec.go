@@ -116,7 +116,7 @@ func claimFor(r fleet.Run, task *fleet.Task) fleet.Run {
 	return r
 }
 
-// assignment is what a run that has its claim is to do.
+// assignment has the work of a run that has its claim.
 type assignment struct {
 	run      fleet.Run
 	category config.Category
@@ -194,7 +194,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	}, nil
 }
 
-// folder is where a run of the category works.
+// folder returns the folder in which a run of the category works.
 func (e *Engine) folder(c config.Category, run fleet.RunID) string {
 	if c.OwnClone {
 		return filepath.Join(e.Config.State, "clones", string(run))

@@ -22,7 +22,7 @@ const (
 	mostHelpers = 1000
 )
 
-// used is what a run's session used. Its output comes first or, where that says nothing, its
+// used returns the usage of a run's session. Its output comes first or, where that says nothing, its
 // result file, which is said. Where both are silent, as after a kill or with an agent that
 // reports no cost, the agent's own files give the tokens, and the configured prices the cost.
 // The files are also believed before the result file. The store assumes the rest.
@@ -82,7 +82,7 @@ func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, e
 	return used, s.SessionID, s.Success != nil
 }
 
-// ownUsage is what an agent's own files say of a run's session, and whether there are any.
+// ownUsage returns the usage by the agent's own files, and whether there are any.
 // Where the session has no name, a file counts only if it is the only one that was written
 // meanwhile.
 func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (used transcript.Models, kept bool) {

@@ -214,7 +214,7 @@ func (w *worker) work(ctx context.Context) error {
 	return w.end(ctx, v)
 }
 
-// refused is how a run ends at once that was to follow another and may not begin after all:
+// refused returns the verdict on a run that was to follow another and may not begin after all:
 // much can have happened while it waited. A person's decision cancels it.
 func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 	if w.run.Source != fleet.FromRespawn {
@@ -283,7 +283,7 @@ func (w *worker) pivot(ctx context.Context, denial fleet.Verdict) (fleet.Verdict
 	return denial, false, err
 }
 
-// maxPivots is how many other categories a worker tries when others were quicker at the tasks of its own: more would
+// maxPivots bounds the other categories that a worker tries if others were quicker at the tasks of its own: more would
 // burn the session on asking.
 const maxPivots = 2
 
@@ -435,7 +435,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 	return v, false, true, w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
 }
 
-// work is what a worker found for a session of a category.
+// work has the task that a worker found for a session of a category.
 type work struct {
 	category fleet.Category
 	looked   bool
@@ -545,7 +545,7 @@ type offer struct {
 	lessons []fleet.Lesson
 }
 
-// offer is what the session needs that works on a task, or on none.
+// offer returns the needs of a session at a task, or at none.
 func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task, seen survey.View) (o offer, err error) {
 	o.task = task
 	if c.OwnClone {
@@ -577,8 +577,8 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 	return o, nil
 }
 
-// toAnswer is what a session at the task is to answer, on the branch of the run that it is about; a
-// zero value: nothing.
+// toAnswer returns the feedback that a session at the task answers, with the branch of the run that it is about; a
+// zero value: there is none.
 func (e *Engine) toAnswer(ctx context.Context, task fleet.TaskID) (latest fleet.Feedback, branch string, err error) {
 	all, err := e.Record().Feedback(ctx)
 	for _, run := range slices.Sorted(maps.Keys(all)) {
@@ -857,11 +857,11 @@ const (
 	longestRest = 35 * 24 * time.Hour
 	// toldRest bounds the word of one session for all others. If the limit lasts, the next session says so again.
 	toldRest = time.Hour
-	// shortestRest is how long one rests at least: it waits out a shorter limit by itself, and in
+	// shortestRest bounds a rest from below: the agent waits out a shorter limit by itself, and in
 	// vain if the session ended with it.
 	shortestRest = 30 * time.Second
-	// unsaidRest is how long an agent rests that got its work done, met a limit at the
-	// end of it, and did not say for how long.
+	// unsaidRest is the rest of an agent that got its work done and then met a limit
+	// of unknown length.
 	unsaidRest = 15 * time.Minute
 	// resetSlack is added to a time of day, which agents cut to the minute.
 	resetSlack = time.Minute
@@ -936,7 +936,7 @@ func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
 	return fleet.OutcomeError{Run: w.run.ID, Outcome: v.Outcome, Reason: v.Reason}
 }
 
-// leaves is what the run leaves of its task. It writes nothing.
+// leaves returns the state in which the run leaves its task. It writes nothing.
 func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	v, task := w.run.Verdict, w.task
 	if task == nil || w.run.Key == "" || v.Outcome == fleet.Lost {

@@ -211,7 +211,7 @@ type deafEars struct{}
 
 func (deafEars) Send(context.Context, fleet.Notice) error { return errors.New("nobody there") }
 
-// outcomeOf is what a story came to: each run with its grade, each task, what its tracker is
+// outcomeOf lists the results of a story: each run with its grade, each task, what its tracker is
 // owed, each denial, and each lane that is held.
 func (b *bench) outcomeOf() (lines []string) {
 	b.Helper()

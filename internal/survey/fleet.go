@@ -1,6 +1,6 @@
-// Package survey is what is known of a fleet at a moment: its open runs and how they do, what
-// is held, which tasks and lessons there are, what keeps each category and agent from work,
-// and what a ranking would go by. It asks the parts of a fleet and changes none of them: the
+// Package survey looks at a fleet at a moment: its open runs and their state, the claims that
+// are held, its tasks and lessons, the obstacles of each category and agent, and the input of
+// a ranking. It asks the parts of a fleet and changes none of them: the
 // engine acts on what it finds, and package inspect explains it.
 package survey
 
@@ -23,7 +23,7 @@ import (
 	"stint/internal/store"
 )
 
-// Tasks is where tasks come from.
+// Tasks reads the tasks of all sources.
 type Tasks interface {
 	// List returns every task, and what could not be read as one. The tasks may be
 	// without their bodies. A source that does not exist wraps [fleet.ErrNotFound].
@@ -56,7 +56,7 @@ type Gates interface {
 	Full(ctx context.Context) (full map[fleet.Category]string, failed map[fleet.Category]error)
 }
 
-// Work is what git has of the sessions' work.
+// Work asks git for the sessions' work.
 type Work interface {
 	// Branches are those of the fleet's runs, by run.
 	Branches(ctx context.Context) (map[fleet.RunID]string, error)
@@ -111,12 +111,12 @@ const Withhold = 0.2
 // Recorded reports whether there is a record: something has run, or is about to.
 func (f *Fleet) Recorded() bool { return f.Store != nil }
 
-// Desk is where claims are asked for.
+// Desk answers questions about claims.
 func (f *Fleet) Desk() claim.Desk {
 	return claim.Desk{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
 }
 
-// Record is what is read of the fleet: its store, or nothing where there is none yet.
+// Record returns the fleet's store, or an empty one if there is none yet.
 func (f *Fleet) Record() store.Store {
 	if f.Store == nil {
 		return nothing{now: f.Now}
@@ -317,7 +317,7 @@ func (f *Fleet) setHosts(list []fleet.Host) {
 	}
 }
 
-// whereabouts are where a run is at work, or was.
+// whereabouts says where a run is at work, or was.
 func (f *Fleet) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
 	if r.Host == "" || len(f.hosts) < 2 {
 		return w

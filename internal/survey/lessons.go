@@ -11,7 +11,7 @@ import (
 	"stint/internal/store"
 )
 
-// LessonEffect is what the record says of one version of a lesson.
+// LessonEffect has the recorded effect of one version of a lesson.
 type LessonEffect struct {
 	ID       fleet.LessonID
 	Version  string

@@ -139,7 +139,7 @@ func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
 	}
 }
 
-// LeftBeside is what runs that are over left, by the run, where no open item says it.
+// LeftBeside returns the work that ended runs left and that no open item names, by run.
 func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
 	left, err := f.Work.Leftovers(ctx)
 	for _, i := range items {
@@ -200,11 +200,11 @@ func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item,
 	return l.Item(decisions[run]), is, err
 }
 
-// mostGlanced is how many branches of runs a glance looks at: git takes a tenth of a second for
+// mostGlanced bounds the branches that a glance looks at: git takes a tenth of a second for
 // them. More are only counted.
 const mostGlanced = 200
 
-// Glance is what waits for review, in a few words. Where no category has clones of its own and no
+// Glance says in a few words what waits for review. If no category has clones of its own and no
 // target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
 func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
 	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].OwnClone })
@@ -227,7 +227,7 @@ func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
 	return g
 }
 
-// InReview is what of the sessions' work waits for review, and what is on record of it.
+// InReview has the sessions' work that waits for review, with its record.
 type InReview struct {
 	At    time.Time // nothing that happened before is missing
 	Taken []fleet.TakenPlace
@@ -266,7 +266,7 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 	return w, nil
 }
 
-// Sights is what that changes of the places that are taken; nothing where nobody knows what waits.
+// Sights lists the review places to take or to free. It is empty if git could not be asked.
 func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 	if !w.Known {
 		return nil
@@ -276,7 +276,7 @@ func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 	})
 }
 
-// ReviewElsewhere is how much waits for review in the clones of other machines, by their names.
+// ReviewElsewhere counts the work that waits for review in the clones of other machines, by their names.
 func (f *Fleet) ReviewElsewhere(ctx context.Context) (list []string, err error) {
 	taken, _, err := f.Record().Places(ctx)
 	count := map[string]int{}
@@ -300,7 +300,7 @@ func (w InReview) Silence(reviews []time.Time) string {
 	return review.Silence(w.Items, reviews, w.At)
 }
 
-// ReviewTime is how far back reviews say what is usual.
+// ReviewTime is the time over which past reviews tell the usual wait.
 const ReviewTime = 28 * 24 * time.Hour
 
 // Full says which categories have as much waiting for review as they may.

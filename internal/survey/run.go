@@ -70,12 +70,12 @@ func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSta
 	return f.UnderWay(r, f.Live(ctx, r, now), now)
 }
 
-// mostRead is how much of a log is read to find what its session used so far: people ask for
+// mostRead bounds the part of a log that is read for a session's usage so far, in bytes: people ask for
 // a status often, and must not wait.
 const mostRead = 1 << 20
 
-// usedSoFar is what an open run's agent has said of the tokens that it used; nil where it
-// says nothing, or too much to be read at every look.
+// usedSoFar returns the tokens that an open run's agent has reported; nil if it
+// reports none, or prints too much to be read at every look.
 func (f *Fleet) usedSoFar(r fleet.Run) *int64 {
 	log := fleet.FilesOf(f.Config.State, r.ID).Log
 	if info, err := os.Stat(log); err != nil || info.Size() == 0 || info.Size() > mostRead {
@@ -186,10 +186,10 @@ func inOwnFolder(a config.Agent, environment []string) string {
 }
 
 const (
-	// maxSearched is how many of a category's last runs are searched for one under way, or of
+	// maxSearched bounds the search among a category's last runs for one under way, and among
 	// the runs whose ids begin alike.
 	maxSearched = 20
-	// maxListed is how many of those an error names.
+	// maxListed bounds the runs that an error names.
 	maxListed = 5
 )
 

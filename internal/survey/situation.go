@@ -63,7 +63,7 @@ func (f *Fleet) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
 	return selector.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
 }
 
-// faulty is why an agent may not or cannot be started, whatever its service says. Programs are
+// faulty says why an agent may not or cannot be started, whatever its service says. Programs are
 // looked for in the workspace, of which a clone has what is committed; a session that begins finds
 // out by starting them.
 func (f *Fleet) faulty(agent string, begins bool) error {
@@ -132,7 +132,7 @@ func (f *Fleet) Terms(c fleet.Category, agent string) fleet.Terms {
 	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent), Room: f.Config.Room(c)}
 }
 
-// Redraws is how often a fire draws again to estimate the probability of its choices: to
+// Redraws is the number of draws by which a fire estimates the probability of its choices: to
 // within 0.05, in some milliseconds.
 const Redraws = 400
 
@@ -149,7 +149,7 @@ func (f *Fleet) Misplaced(c fleet.Category) string {
 	return cmp.Or(f.Config.Misplaced(c), f.Config.Unfired(f.Config.Categories[c].Pool))
 }
 
-// free is how many sessions of the pool may be started: its own slots bound them, and the
+// free returns the number of the pool's sessions that may be started: its own slots bound them, and the
 // fleet's.
 func (f *Fleet) free(v View) int {
 	all, own := 0, 0
@@ -162,7 +162,7 @@ func (f *Fleet) free(v View) int {
 	return max(0, min(f.Config.Fanout.Slots-all, f.Config.Pools[v.Pool].Slots-own))
 }
 
-// Queue is what decides which task a session tries first, of those that a fire starts next.
+// Queue orders the tasks for the sessions that a fire starts next.
 func (f *Fleet) Queue(v View) selector.Queue {
 	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: func(c fleet.Category) fleet.Round { return f.coming(v, c).Round }}
 }
@@ -175,7 +175,7 @@ func (f *Fleet) coming(v View, c fleet.Category) bandit.Arm {
 	return v.Snapshot.Coming(c, f.Here.Host)
 }
 
-// Situation is what decides who may be ranked.
+// Situation returns the facts that decide which categories may be ranked.
 func (f *Fleet) Situation(v View) selector.Situation {
 	s := selector.Situation{Queue: f.Queue(v)}
 	shifts := f.lessonShifts(v)
@@ -229,7 +229,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 	return ""
 }
 
-// Input is what the ranking depends on.
+// Input returns the input of the ranking.
 func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
@@ -250,7 +250,7 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 	return in
 }
 
-// barred is why no fire may start a category; empty: fires may.
+// barred says why no fire may start a category; empty: fires may.
 func (f *Fleet) barred(name fleet.Category) string {
 	if slices.Contains(f.Config.Fanout.Allow, name) {
 		return ""

@@ -18,11 +18,11 @@ import (
 	"stint/internal/store"
 )
 
-// StartGrace is how long a planned run counts as in flight before its worker has begun:
-// starting a unit takes milliseconds, a loaded machine seconds.
+// StartGrace bounds the time in which a planned run counts as in flight before its worker has begun:
+// a unit starts in milliseconds, on a loaded machine in seconds.
 const StartGrace = time.Minute
 
-// View is what is known of the fleet at one moment.
+// View has the facts about the fleet at one moment.
 type View struct {
 	Snapshot store.Snapshot
 	Held     []fleet.Claim // what a take would be denied
@@ -73,7 +73,7 @@ func (f *Fleet) Look(ctx context.Context) (View, error) {
 	return v, err
 }
 
-// Present is what the store and the processes say, without the tasks and lessons, which may
+// Present asks the store and the processes alone: tasks and lessons may
 // take a while to list.
 func (f *Fleet) Present(ctx context.Context) (View, error) {
 	for {
