@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/store/table"
 )
 
 const (
@@ -177,22 +176,21 @@ func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 // that agent which were held back.
 func (p Tx) judgeAgent(r *fleet.Run) {
 	a := p.agent(r.Agent)
-	j, ok := Judge(a.AgentState, *r, p.Now())
+	j, ok := Judge(a, *r, p.Now())
 	if !ok {
 		return
 	}
 	if j.Works || j.Spares {
 		p.letGo(r.Agent, j.Spares)
 	}
-	a.AgentState, *r = j.Agent, j.Run
-	p.putAgent(a)
+	*r = j.Run
+	p.putAgent(j.Agent)
 }
 
-func (p Tx) putAgent(a table.Agent) {
+func (p Tx) putAgent(a fleet.AgentState) {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
-	a.Bills = nil
 	p.Agents.Put(a)
 }
 

@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -97,9 +98,7 @@ func (p Tx) end(r fleet.Run) error {
 	row.LeaveLane(p.Now())
 	p.settle(&row)
 	p.price(row.Run)
-	if billed(r) {
-		row.Bill = row.ID
-	}
+	p.bill(r)
 	p.Runs.Put(row)
 	p.keepTail(r.ID, r.Tail)
 	p.judgeTask(r)
@@ -116,9 +115,20 @@ func (p Tx) end(r fleet.Run) error {
 	return nil
 }
 
-// billed reports whether a session says what the next of its agent will cost.
-func billed(r fleet.Run) bool {
-	return worked(r) && (r.Usage.Tokens != nil || r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed)
+// bill has a session say what the next of its agent will cost.
+func (p Tx) bill(r fleet.Run) {
+	b := fleet.Bill{Run: r.ID, Usage: fleet.Usage{Tokens: r.Usage.Tokens}}
+	if r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed {
+		b.USD = r.Usage.USD
+	}
+	if !worked(r) || b.Tokens == nil && b.USD == nil {
+		return
+	}
+	a := p.agent(r.Agent)
+	a.Bills = append([]fleet.Bill{b}, a.Bills...)
+	slices.SortFunc(a.Bills, func(a, b fleet.Bill) int { return cmp.Compare(b.Run, a.Run) })
+	a.Bills = a.Bills[:min(len(a.Bills), fleet.BillsKept)]
+	p.putAgent(a)
 }
 
 // worked reports whether an agent was at work, to its end.

@@ -25,11 +25,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 			return fleet.Fire{}, err
 		}
 	}
-	for _, t := range p.Told.Where(oldestTails()) {
-		if p.Now().Sub(t.At) > tailsKept {
-			p.Tails.Drop(t)
-		}
-	}
+	p.Also("delete from tails where at < $1", p.Now().Add(-tailsKept).UnixMilli())
 	fire, starts := f.Fire, f.Runs
 	if len(f.Runs) > 0 {
 		fire, starts = Arbitrate(f, p.seats())
@@ -74,14 +70,11 @@ func (p Tx) ahead(f store.Firing) {
 		ids := plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
 		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)))
 	}
-	p.Ahead(p.Told.Ask(oldestTails()), p.Fleet.Ask())
+	p.Ahead(p.Fleet.Ask())
 	if len(f.Fire.Moves) > 0 || f.Fire.Full {
 		p.Ahead(p.asksRanking()...)
 	}
 }
-
-// oldestTails bounds tails by as many as one fire deletes.
-func oldestTails() table.Only { return table.Only{SQL: "order by at limit 100"} }
 
 // NotStarted records that a fire's unit did not start: its run ends as abandoned and
 // the choice failed. It reports false when the run has begun.

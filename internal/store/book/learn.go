@@ -214,7 +214,7 @@ func (p Tx) Resume(c fleet.Category) (ended []string) {
 	}
 	for _, a := range p.Agents.Where() {
 		if c == "" && (!a.Until.IsZero() || a.Failures > 0 || a.Faults > 0) {
-			p.Agents.Put(table.Agent{AgentState: fleet.AgentState{Agent: a.Agent}, BilledAfter: a.BilledAfter})
+			p.Agents.Put(fleet.AgentState{Agent: a.Agent, Bills: a.Bills})
 			ended = append(ended, "the rest of agent "+a.Agent)
 		}
 	}

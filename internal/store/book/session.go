@@ -142,7 +142,7 @@ func (p Tx) begins(b store.Begin) {
 		if t.Agent != "" {
 			agent = table.In([]string{t.Agent})
 		}
-		p.Ahead(p.Agents.Ask("agent", agent), p.Billed.Ask("agent", agent, lastBilled(agent)))
+		p.Ahead(p.Agents.Ask("agent", agent))
 		if t.Room.Takes { // a run that worked before may have its place
 			p.Ahead(p.Reviews.Like(reviewRow(b.Run)), p.Reviews.Ask("taken", 1), p.Away.Ask())
 		}
@@ -222,7 +222,6 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 // to use.
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
-	a.Bills = p.bills(a)
 	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
 	if t.Room.Takes {
 		away, _ := p.Away.Get(fleet.Away{})
@@ -258,21 +257,6 @@ func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	return fleet.RefusedError{}
 }
 
-// bills are those of an agent's last sessions, newest first.
-func (p Tx) bills(a table.Agent) (list []fleet.Bill) {
-	for _, r := range slices.Backward(p.Billed.Where("agent", a.Agent, lastBilled(table.In([]string{a.Agent})))) {
-		if r.Bill <= a.BilledAfter || len(list) == fleet.BillsKept {
-			continue
-		}
-		b := fleet.Bill{Run: r.ID, Usage: fleet.Usage{Tokens: r.Usage.Tokens}}
-		if r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed {
-			b.USD = r.Usage.USD
-		}
-		list = append(list, b)
-	}
-	return list
-}
-
 func scopes(agent string, c fleet.Category) []fleet.Scope {
 	return []fleet.Scope{fleet.FleetScope, fleet.AgentScope(agent), fleet.CategoryScope(c)}
 }
@@ -296,15 +280,13 @@ func (p Tx) spend(day string, more fleet.Spent) {
 	p.Spent.Put(s)
 }
 
-// newestRun bounds runs by the one that was made last, and latestID a table's rows by the one with the last number.
-func newestRun() table.Only { return table.Only{SQL: "order by id desc limit 1"} }
-
+// latestID bounds a table's rows by the one with the last number.
 func latestID(of string) table.Only { return table.Only{SQL: "id = (select max(id) from " + of + ")"} }
 
 // ResetBudget strikes out what a scope used today, and returns it. The sessions under way settle
 // their reserves when they end. A reset that changes nothing is not recorded.
 func (p Tx) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent) {
-	p.Ahead(p.Open.Ask("ended_at", nil), p.Spent.Ask("day", p.Day()), p.Agents.Ask(), p.Billed.Ask(newestRun()), p.Resets.Ask(latestID("resets")))
+	p.Ahead(p.Open.Ask("ended_at", nil), p.Spent.Ask("day", p.Day()), p.Agents.Ask(), p.Resets.Ask(latestID("resets")))
 	before = p.spent(p.Today(), scope).Spent
 	found := before != fleet.Spent{Scope: scope}
 	kept := fleet.Spent{Scope: scope}
@@ -320,10 +302,9 @@ func (p Tx) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent) {
 	if changed {
 		p.Spent.Put(table.Spent{Day: p.Today(), Spent: kept})
 	}
-	newest := p.Billed.Last(newestRun()).ID
 	for _, a := range p.Agents.Where() {
-		if fleet.AgentScope(a.Agent) == scope && a.BilledAfter != newest {
-			a.BilledAfter, changed = newest, true
+		if fleet.AgentScope(a.Agent) == scope && len(a.Bills) > 0 {
+			a.Bills, changed = nil, true
 			p.Agents.Put(a)
 		}
 	}

@@ -40,13 +40,9 @@ func (p Tx) review(run fleet.RunID) table.Review {
 
 func reviewRow(run fleet.RunID) table.Review { return table.Review{Review: fleet.Review{Run: run}} }
 
-func (p Tx) agent(name string) table.Agent {
-	a, _ := p.Agents.Get(agentRow(name))
+func (p Tx) agent(name string) fleet.AgentState {
+	a, _ := p.Agents.Get(fleet.AgentState{Agent: name})
 	return a
-}
-
-func agentRow(name string) table.Agent {
-	return table.Agent{AgentState: fleet.AgentState{Agent: name}}
 }
 
 func (p Tx) arm(c fleet.Category) bandit.Arm { return p.ranking().Arm(c) }
@@ -68,10 +64,4 @@ func claimRow(key fleet.Key) table.Claim { return table.Claim{Claim: fleet.Claim
 // claims are those that a holder has not given back.
 func (p Tx) claims(holder fleet.Holder) []table.Claim {
 	return p.Claims.Where("holder", holder, "released_at", nil)
-}
-
-// lastBilled bounds runs by the last with a bill of each of these agents that counts.
-func lastBilled(agents table.Set) table.Only {
-	return table.Only{SQL: fmt.Sprintf(`bill > coalesce((select billed_after from agents where agent in ?), '')
-order by bill desc limit %d`, fleet.BillsKept), Sets: []table.Set{agents}}
 }

@@ -17,10 +17,10 @@ import (
 
 // A record of so many runs of three agents and three machines. A fourth agent has not worked since the beginning.
 const largeRecord = `
-insert into runs (id, category, rank, source, agent, host, key, created_at, started_at, ended_at, outcome, nth, counted, grade, tokens, cost, bill)
+insert into runs (id, category, rank, source, agent, host, key, created_at, started_at, ended_at, outcome, nth, counted, grade, tokens, cost)
 select '00' || to_char(n, 'FM000000'), 'c' || n % 20, 0, 'selected', case when n < 500 then 'retired' else 'a' || n % 3 end, 'h' || n % 3, 't' || n,
-	n, n, n, 'productive', n / 20 + 1, n / 20 + 1, 0.5, 100, 'reported', '00' || to_char(n, 'FM000000') from generate_series(1, 40000) n;
-insert into agents (agent, until, since, reason, failures, limits, fault, faults, probe) select distinct agent, 0, 0, '', 0, 0, '', 0, '' from runs;
+	n, n, n, 'productive', n / 20 + 1, n / 20 + 1, 0.5, 100, 'reported' from generate_series(1, 40000) n;
+insert into agents (agent, until, since, reason, failures, limits, fault, faults, probe, bills) select distinct agent, null::bigint, null::bigint, '', 0, 0, '', 0, '', '[{"Tokens":100}]' from runs;
 insert into runs (id, category, rank, source, agent, created_at) values ('00050000', 'c0', 0, 'selected', 'a1', 50000), ('00050001', 'c0', 0, 'selected', 'retired', 50000);`
 
 // rowsRead is how many rows of runs, and entries of their indexes, this transaction has read.

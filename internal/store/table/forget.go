@@ -1,23 +1,20 @@
 package table
 
 import (
-	"fmt"
 	"time"
 
 	"stint/internal/fleet"
 )
 
 // Forgettable bounds runs by the first thousand that need not be kept: they ended before a time; nothing is held by
-// them any more, waits for what becomes of them, or is reckoned by what they cost.
+// them any more, or waits for what becomes of them.
 func Forgettable(before time.Time) Only {
 	return Only{
-		fmt.Sprintf(`id < ? and ended_at < ? and held = 0
+		`id < ? and ended_at < ? and held = 0
 and not exists (select 1 from reviews where run = runs.id and (taken = 1 or said <> ''))
 and id not in (select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;')
 and id not in (select run from tasks where rests > 0)
-and id not in (select b.bill from agents join runs b on b.agent = agents.agent and b.bill > agents.billed_after and b.bill >= coalesce(
-(select bill from runs where agent = agents.agent and bill > agents.billed_after order by bill desc limit 1 offset %d), ''))
-order by id limit 1000`, fleet.BillsKept-1),
+order by id limit 1000`,
 		[]Set{one(fleet.NewRunID(before, 0)), one(before.UnixMilli())},
 	}
 }

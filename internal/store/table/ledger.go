@@ -64,12 +64,8 @@ func edge(e *store.Edge) Statement {
 	return Statement{
 		SQL: `select kept_from, kept_fire, (select created_at from runs order by id limit 1), (select at from fires where id = kept_fire + 1) from fleet`,
 		Scan: func(row Scanner) error {
-			var from int64
 			var run, fire time.Time
-			err := row.Scan(&from, &e.Fire, When(&run), When(&fire))
-			if from > 0 {
-				e.From = time.UnixMilli(from).UTC()
-			}
+			err := row.Scan(When(&e.From), &e.Fire, When(&run), When(&fire))
 			if e.Oldest = run; run.IsZero() || !fire.IsZero() && fire.Before(run) {
 				e.Oldest = fire
 			}

@@ -1,28 +1,24 @@
 package table
 
 import (
+	"database/sql"
 	"database/sql/driver"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
-// Time is the place of a time in a row: milliseconds, and for the zero time null, or 0.
-type Time struct {
-	at   *time.Time
-	zero driver.Value
-}
+// Time is the place of a time in a column of milliseconds that has null for the zero time.
+type Time struct{ at *time.Time }
 
-// When is the place of a time in a column that has null for the zero time.
-func When(t *time.Time) Time { return Time{t, nil} }
+// When is the place of a time.
+func When(t *time.Time) Time { return Time{t} }
 
 // Scan reads the time.
 func (t Time) Scan(column any) error {
 	ms, whole := column.(int64)
 	switch {
-	case column == t.zero:
+	case column == nil:
 		*t.at = time.Time{}
 	case whole:
 		*t.at = time.UnixMilli(ms).UTC()
@@ -35,7 +31,7 @@ func (t Time) Scan(column any) error {
 // Value is what is written of the time.
 func (t Time) Value() (driver.Value, error) {
 	if t.at.IsZero() {
-		return t.zero, nil
+		return nil, nil //nolint:nilnil // null is a value
 	}
 	return t.at.UnixMilli(), nil
 }
@@ -61,25 +57,23 @@ func (f Flag) Value() (driver.Value, error) {
 	return int64(0), nil
 }
 
-// Maybe is the place of a whole number in a column that has null for 0.
-type Maybe[N ~int | ~int64] struct{ n *N }
+// Maybe is the place of a number or a text in a column that has null for 0, or none.
+type Maybe[V ~int | ~int64 | ~string] struct{ v *V }
 
-// Scan reads the number.
-func (m Maybe[N]) Scan(column any) error {
-	n, whole := column.(int64)
-	if !whole && column != nil {
-		return fmt.Errorf("%v is no whole number", column)
-	}
-	*m.n = N(n)
-	return nil
+// Scan reads the value.
+func (m Maybe[V]) Scan(column any) error {
+	var v sql.Null[V]
+	err := v.Scan(column)
+	*m.v = v.V
+	return err
 }
 
-// Value is what is written of the number.
-func (m Maybe[N]) Value() (driver.Value, error) {
-	if *m.n == 0 {
+// Value is what is written of the value.
+func (m Maybe[V]) Value() (driver.Value, error) {
+	if *m.v == *new(V) {
 		return nil, nil //nolint:nilnil // null is a value
 	}
-	return int64(*m.n), nil
+	return driver.DefaultParameterConverter.ConvertValue(*m.v)
 }
 
 // JSON is the place of a value that is written as JSON. Most rows have none of it: then the column
@@ -112,59 +106,6 @@ func (j JSON) Value() (driver.Value, error) {
 	}
 	return string(text), nil
 }
-
-// Word is the place of a text in a column that has null for none.
-type Word[S ~string] struct{ text *S }
-
-// Scan reads the text.
-func (w Word[S]) Scan(column any) error {
-	*w.text = S(text(column))
-	return nil
-}
-
-// Value is what is written of the text.
-func (w Word[S]) Value() (driver.Value, error) {
-	if *w.text == "" {
-		return nil, nil //nolint:nilnil // null is a value
-	}
-	return string(*w.text), nil
-}
-
-// Words is the place of words in a column of text, with blanks between them.
-type Words struct{ list *[]string }
-
-// Scan reads the words.
-func (w Words) Scan(column any) error {
-	*w.list = strings.Fields(text(column))
-	return nil
-}
-
-// Value is what is written of the words.
-func (w Words) Value() (driver.Value, error) { return strings.Join(*w.list, " "), nil }
-
-// Raw is the place of bytes in a column of text.
-type Raw struct{ bytes *[]byte }
-
-// Scan reads the bytes.
-func (r Raw) Scan(column any) error {
-	*r.bytes = []byte(text(column))
-	return nil
-}
-
-// Value is what is written of the bytes.
-func (r Raw) Value() (driver.Value, error) { return string(*r.bytes), nil }
-
-// Decimal is the place of a number of 64 bits without a sign, in a column of text.
-type Decimal struct{ n *uint64 }
-
-// Scan reads the number.
-func (d Decimal) Scan(column any) (err error) {
-	*d.n, err = strconv.ParseUint(text(column), 10, 64)
-	return err
-}
-
-// Value is what is written of the number.
-func (d Decimal) Value() (driver.Value, error) { return strconv.FormatUint(*d.n, 10), nil }
 
 // text is a column of text as drivers give it; of null, none.
 func text(column any) string {

@@ -8,10 +8,10 @@ import (
 func Fires() Table[Fire] {
 	return Table[Fire]{"fires", 1, func(f *Fire) []Column {
 		return columns(
-			"id", &f.ID, "host", &f.Host, "at", When(&f.At), "seed", Decimal{&f.Seed}, "pool", &f.Pool,
-			"workers", &f.Workers, "due", JSON{&f.Due, "{}"}, "inputs", Raw{&f.Inputs}, "selection", Raw{&f.Selection},
+			"id", &f.ID, "host", &f.Host, "at", When(&f.At), "seed", JSON{&f.Seed, ""}, "pool", &f.Pool,
+			"workers", &f.Workers, "due", JSON{&f.Due, "{}"}, "inputs", &f.Inputs, "selection", &f.Selection,
 			"own", Flag{&f.Own}, "allowed", JSON{&f.Allowed, "[]"}, "fallback", &f.Fallback,
-			"choices", JSON{&f.Choices, "[]"}, "attempt", Word[string]{&f.Attempt},
+			"choices", JSON{&f.Choices, "[]"}, "attempt", Maybe[string]{&f.Attempt},
 		)
 	}}
 }
@@ -35,7 +35,7 @@ func Reviews() Table[Review] {
 			"decided_by", &r.By, "landed_as", &r.Commit, "landed_on", &r.Base,
 			"decided_at", When(&r.DecidedAt), "checked_tip", &r.Check.Tip, "check_ok", Flag{&r.Check.OK},
 			"check_reason", &r.Check.Reason, "checked_at", When(&r.Check.At),
-			"task", &f.Task, "rounds", &f.Rounds, "seen", Words{&f.Seen}, "said", &f.Said, "said_at", When(&f.At),
+			"task", &f.Task, "rounds", &f.Rounds, "seen", JSON{&f.Seen, "[]"}, "said", &f.Said, "said_at", When(&f.At),
 			"taken", Flag{&r.Taken}, "looked_at", When(&r.LookedAt), "given_at", When(&r.GivenAt),
 		)
 	}}

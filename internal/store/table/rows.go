@@ -9,7 +9,7 @@ import (
 // Fleets is whose store this is, and how far it is.
 func Fleets() Table[Fleet] {
 	return Table[Fleet]{"fleet", 0, func(f *Fleet) []Column {
-		return columns("fires", &f.Fires, "moved", &f.Moved, "kept_from", Time{&f.Edge.From, int64(0)}, "kept_fire", &f.Edge.Fire)
+		return columns("fires", &f.Fires, "moved", &f.Moved, "kept_from", When(&f.Edge.From), "kept_fire", &f.Edge.Fire)
 	}}
 }
 
@@ -51,12 +51,12 @@ func Lessons() Table[store.Lesson] {
 }
 
 // Agents is what is known of agents.
-func Agents() Table[Agent] {
-	return Table[Agent]{"agents", 1, func(a *Agent) []Column {
+func Agents() Table[fleet.AgentState] {
+	return Table[fleet.AgentState]{"agents", 1, func(a *fleet.AgentState) []Column {
 		return columns(
-			"agent", &a.Agent, "until", Time{&a.Until, int64(0)}, "since", Time{&a.Since, int64(0)},
+			"agent", &a.Agent, "until", When(&a.Until), "since", When(&a.Since),
 			"reason", &a.Reason, "failures", &a.Failures, "limits", &a.Limits, "fault", &a.Fault, "faults", &a.Faults,
-			"host", &a.Host, "category", &a.Category, "probe", &a.Probe, "billed_after", &a.BilledAfter,
+			"host", &a.Host, "category", &a.Category, "probe", &a.Probe, "bills", JSON{&a.Bills, "[]"},
 		)
 	}}
 }
@@ -95,7 +95,7 @@ func Runs() Table[Run] {
 			"alarm_at", When(&r.Alarm.At), "was", &r.Alarm.Was, "became", &r.Alarm.Became,
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,
 			"exit_status", &v.ExitStatus, "fault", &v.Fault, "held", Flag{&r.Held}, "tokens", &u.Tokens, "usd", &u.USD,
-			"cost", &u.Cost, "models", JSON{&u.Models, "[]"}, "bill", Word[fleet.RunID]{&r.Bill}, "day", &r.Day,
+			"cost", &u.Cost, "models", JSON{&u.Models, "[]"}, "day", &r.Day,
 			"reserved_tokens", &r.ReservedTokens, "reserved_usd", &r.ReservedUSD, "commits", JSON{&r.Commits, "[]"},
 			"branch", &r.Branch, "quota_until", When(&r.QuotaUntil), "followed_by", &r.FollowedBy,
 			"followed", &r.Followed, "stop", &r.Stop, "lease_over", When(&r.LeaseOver),

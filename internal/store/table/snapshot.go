@@ -18,7 +18,6 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		ends     = map[fleet.Category]time.Time{}
 		reserves []Run // open ones that reserve something
 		spent    []Spent
-		bills    = map[string][]fleet.Bill{}
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		list := append(standing(&s.Standing, store.Listing{}, now, func(r Run) {
@@ -31,11 +30,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
 			Pauses().Select(func(p fleet.Pause) { s.Pauses = append(s.Pauses, p) }, "order by category"),
 			Away().Select(func(a fleet.Away) { s.Away = a }, ""),
-			allBills(func(agent string, b fleet.Bill) { bills[agent] = append(bills[agent], b) }),
-			Agents().Select(func(a Agent) {
-				a.Bills = bills[a.Agent]
-				s.Agents = append(s.Agents, a.AgentState)
-			}, "order by agent"),
+			Agents().Select(func(a fleet.AgentState) { s.Agents = append(s.Agents, a) }, "order by agent"),
 			Spending().Select(func(s Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
 		list = append(list, ranking(&st)...)
@@ -92,32 +87,6 @@ select category, ` + last + "''), " + last + "$2) from names where category is n
 				ended = somewhere
 			}
 			all[c] = ended
-			return err
-		},
-	}
-}
-
-// bill is what a run was billed for.
-const bill = "id, tokens, case when cost in ('reported', 'computed') then usd end"
-
-// allBills reads the last bills of each agent, newest first. It goes from each bill to the one before: the way that
-// no store can mistake for one through all runs.
-func allBills(add func(agent string, b fleet.Bill)) Statement {
-	last := func(of string) string {
-		return "(select max(bill) from runs where agent = " + of + ".agent and bill > " + of + ".billed_after"
-	}
-	return Statement{
-		SQL: "with recursive latest as (select agent, billed_after, " + last("agents") + `) as run, 1 as place from agents
-union all select agent, billed_after, ` + last("latest") + ` and bill < latest.run), place + 1 from latest where run is not null and place < $1)
-select latest.agent, ` + bill + ` from latest cross join runs where id = latest.run order by latest.agent, latest.place`,
-		Args: []any{fleet.BillsKept},
-		Scan: func(row Scanner) error {
-			var (
-				agent string
-				b     fleet.Bill
-			)
-			err := row.Scan(&agent, &b.Run, &b.Tokens, &b.USD)
-			add(agent, b)
 			return err
 		},
 	}

@@ -131,8 +131,11 @@ func (s Statement) Values() ([]any, error) {
 
 func kept(value any) (driver.Value, error) {
 	v, err := driver.DefaultParameterConverter.ConvertValue(value)
-	if text, is := v.(string); is {
+	switch text := v.(type) {
+	case string:
 		v = store.Text(text)
+	case []byte:
+		v = store.Text(string(text))
 	}
 	return v, err
 }

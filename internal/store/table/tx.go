@@ -28,7 +28,7 @@ type Tx struct {
 	Events   Rows[bandit.Event]
 	Rankings Rows[Ranking]
 	Lessons  Rows[store.Lesson]
-	Agents   Rows[Agent]
+	Agents   Rows[fleet.AgentState]
 	Spent    Rows[Spent]
 	Tasks    Rows[fleet.TaskMemory]
 	Pauses   Rows[fleet.Pause]
@@ -42,11 +42,10 @@ type Tx struct {
 	Resets   Rows[Reset]
 
 	// In brief; none of these is written.
-	Open   Rows[Run]        // where they are, at what, and what is reserved for them
-	Billed Rows[Run]        // what they were billed for
-	Told   Rows[fleet.Tail] // when
-	Old    Rows[Run]        // which
-	Fired  Rows[Fire]       // when
+	Open  Rows[Run]        // where they are, at what, and what is reserved for them
+	Told  Rows[fleet.Tail] // when
+	Old   Rows[Run]        // which
+	Fired Rows[Fire]       // when
 
 	State  *bandit.State // the ranking by now; nil: nobody asked for it
 	Stored int           // the last event of the stored state that it was folded from
@@ -85,8 +84,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Denials, Denials(), shrinks)
 	add(tx, &tx.Resets, Resets(), stays)
 	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at", "lane_at", "lane_left"), brief)
-	add(tx, &tx.Billed, Runs().With("id", "agent", "bill", "tokens", "usd", "cost"), brief)
-	add(tx, &tx.Told, Tails().With("run", "at"), brief)
 	add(tx, &tx.Old, Runs().With("id"), brief)
 	add(tx, &tx.Fired, Fires().With("id", "at"), brief)
 	return tx
@@ -111,15 +108,13 @@ func add[R any](tx *Tx, rows *Rows[R], t Table[R], u use) {
 type Rowset interface {
 	Name() string
 	Shrinks() bool
-	Len() int   // of all rows
-	Every() any // row, by key
+	Len() int // of all rows
 	usedAs() use
 	all() Ask
 	written() []Statement
 	removed() []Statement
 	Same(as Rowset) bool
 	Fill(from Rowset) // has the rows of another write's store written
-	take(from Rowset)
 }
 
 // Tables are those of the record.
@@ -225,21 +220,6 @@ func (tx *Tx) Save() (list []Statement) {
 // All has every row of the record read.
 func (tx *Tx) All() {
 	tx.answer(plain.Each(tx.tables, Rowset.all)...)
-}
-
-// Copy is a write to the same rows, all of which were read, of which nothing is decided yet.
-func (tx *Tx) Copy(now time.Time) *Tx {
-	c := NewTx(tx.Learn, func([]Statement) error { return nil })
-	c.Begin(now, time.Time{})
-	for i, t := range c.tables {
-		if t.usedAs() != brief {
-			t.take(tx.tables[i])
-		}
-	}
-	for brief, from := range map[Rowset]Rowset{&c.Open: &tx.Runs, &c.Billed: &tx.Runs, &c.Told: &tx.Tails} {
-		brief.take(from)
-	}
-	return c
 }
 
 // Rows are a table as one write sees it: the rows that it asked for, and those that it decided on.
@@ -425,9 +405,6 @@ func (t *Rows[R]) Shrinks() bool { return t.use == shrinks }
 // Len is the number of all rows.
 func (t *Rows[R]) Len() int { return len(t.Where()) }
 
-// Every is all rows, by key.
-func (t *Rows[R]) Every() any { return t.Where() }
-
 // Written are the rows that are to be written.
 func (t *Rows[R]) Written() []R {
 	return plain.Each(t.changed, func(key string) R { return t.rows[key] })
@@ -449,20 +426,10 @@ func (t *Rows[R]) Same(as Rowset) bool {
 	return is && reflect.DeepEqual(t.Where(), other.Where())
 }
 
-func (t *Rows[R]) take(from Rowset) {
+// Fill has the rows of another write's store written.
+func (t *Rows[R]) Fill(from Rowset) {
 	if other, is := from.(*Rows[R]); is {
 		t.Know(other.Where()...)
 	}
-}
-
-// Fill has the rows of another write's store written.
-func (t *Rows[R]) Fill(from Rowset) {
-	t.take(from)
 	t.changed = slices.Sorted(maps.Keys(t.rows))
-}
-
-// Drop has the row with the key of this one deleted, which need not have been read whole.
-func (t *Rows[R]) Drop(r R) {
-	delete(t.rows, t.keyOf(r))
-	t.gone[t.keyOf(r)] = r
 }

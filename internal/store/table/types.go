@@ -33,7 +33,6 @@ type Run struct {
 	Day            string            // of the claim, UTC: whose budgets it counts for; empty: it is on no account
 	ReservedTokens int64             // in the budgets, until the end has better figures
 	ReservedUSD    float64
-	Bill           fleet.RunID       // the id, if it worked and has a bill; empty: it says nothing of the next
 	Lessons        []fleet.LessonUse // that matched its session, by id
 	LaneAt         time.Time         // when it took its lane, whose lock it had; zero: it has none
 	LaneLeft       time.Time         // when it gave that back, while it had the lock; zero: it has it
@@ -68,12 +67,6 @@ type Fate struct {
 type Ranking struct {
 	Day   string // UTC, when it was stored
 	State bandit.State
-}
-
-// Agent is a row of agents.
-type Agent struct {
-	fleet.AgentState             // without its bills
-	BilledAfter      fleet.RunID // bills of runs up to this one count no more
 }
 
 // Spent is a row of spent.

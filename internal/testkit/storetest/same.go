@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -35,7 +36,15 @@ func newRAM(now func() time.Time, s bandit.Settings) *ram {
 }
 
 func (m *ram) Change(_ context.Context, _ book.Kind, decide func(book.Tx) error) error {
-	tx := m.tx.Copy(m.now())
+	tx := table.NewTx(m.tx.Learn, func([]table.Statement) error { return nil })
+	tx.Begin(m.now(), time.Time{})
+	for i, t := range tx.Tables() {
+		t.Fill(m.tx.Tables()[i])
+	}
+	tx.Fleet.Know(m.tx.Fleet.Where()...)
+	tx.Lineage.Know(m.tx.Lineage.Where()...)
+	tx.Away.Know(m.tx.Away.Where()...)
+	tx.Open.Know(m.tx.Runs.Where()...)
 	if err := decide(book.Tx{Tx: tx}); err != nil {
 		return err
 	}
@@ -91,9 +100,9 @@ func EveryRow(t *testing.T, s table.Source) map[string]any {
 }
 
 func everyRow(tx *table.Tx) map[string]any {
-	all := map[string]any{"fleet": tx.Fleet.Every()}
+	all := map[string]any{"fleet": tx.Fleet.Where()}
 	for _, t := range tx.Tables() {
-		all[t.Name()] = t.Every()
+		all[t.Name()] = reflect.ValueOf(t).MethodByName("Where").Call(nil)[0].Interface()
 	}
 	return all
 }

@@ -7,7 +7,7 @@ create table fleet (
   workspace text not null,
   fires     integer not null default 0,        -- the number of the last fire
   moved     text not null default '',          -- the store to which all of it was copied; empty: it is in use
-  kept_from integer not null default 0,        -- runs that ended before may be gone, with all that was theirs; 0: all are kept
+  kept_from integer,                           -- runs that ended before may be gone, with all that was theirs; null: all are kept
   kept_fire integer not null default 0,        -- of fires up to this one inputs, selections and choices are gone
   boot      text not null default '',          -- the machine's start since which the store's clock goes; empty: it is the machine's
   booted_at integer not null default 0,        -- when that was, by the store's clock
@@ -108,7 +108,6 @@ create table runs (
   usd         real,
   cost        text not null default '' check (cost in ('', 'reported', 'computed', 'assumed')), -- where usd comes from
   models      text not null default '[]',      -- JSON: that were billed, as far as they are named
-  bill        text,                            -- the id, if it worked and has a bill; null: it says nothing of the next
   day         text not null default '',        -- of the claim, UTC: whose budget it counts for
   reserved_tokens integer not null default 0,  -- in the budgets, until the end has better figures
   reserved_usd    real not null default 0,
@@ -142,9 +141,6 @@ create index runs_agent on runs (agent, id);
 
 -- Acquisitions of lanes that lasted into a time; the two-holders check is computed from these.
 create index runs_lane on runs (lane_left) where lane_left is not null;
-
--- The use of an agent's sessions, without reading those that did not report any.
-create index runs_billed on runs (agent, bill) where bill is not null;
 
 -- The runs that left work, of which something may become.
 create index runs_work on runs (id) where commits <> '[]';
@@ -221,8 +217,8 @@ create table lessons (
 -- The state that the sessions of an agent share: nobody needs to find out again what one has met.
 create table agents (
   agent      text primary key,
-  until      integer not null,                 -- it cannot work before; 0: it can
-  since      integer not null,                 -- when that was found out
+  until      integer,                          -- it cannot work before; null: it can
+  since      integer,                          -- when that was found out
   reason     text not null,                    -- why not
   failures   integer not null,                 -- in a row
   limits     integer not null,                 -- usage limits met in a row
@@ -231,7 +227,7 @@ create table agents (
   host       text not null default '',         -- of the login that failed; empty: it is no login, or that of several machines
   category   text not null default '',         -- of the failures in a row; empty: there are none, or they are of several
   probe      text not null,                    -- the run that tries an agent after many failures
-  billed_after text not null default ''        -- bills of runs up to this one say nothing of the next
+  bills      text not null default '[]'        -- JSON: of its last sessions that worked, newest first
 ) strict, without rowid;
 
 -- The amounts that people removed from a day's account.
@@ -297,7 +293,7 @@ create table reviews (
   checked_at   integer,
   task         text not null,                  -- of what was said; empty: nothing ever was
   rounds       integer not null,               -- how often that became work
-  seen         text not null,                  -- marks of what is known, with blanks between them
+  seen         text not null,                  -- JSON: marks of what is known
   said         text not null,                  -- what the next session is to answer; empty: nothing
   said_at      integer,
   taken        integer not null check (taken in (0, 1)), -- the work has a place
