@@ -174,7 +174,7 @@ func (f *shown) pages() map[string]string {
 	open := f.one("select max(id) from runs where ended_at is null")
 	fire := f.one("select coalesce(max(id), 1) from fires where id = 7000") // whose reasons are all hostile
 	return map[string]string{
-		"status": "/", "ranking": "/ranking", "review": "/review", "claims": "/claims", "fires": "/fires", "fires-older": "/fires?before=20000",
+		"status": "/", "ranking": "/ranking", "review": "/review", "tasks": "/tasks", "claims": "/claims", "fires": "/fires", "fires-older": "/fires?before=20000",
 		"fire": "/fires/" + fire, "runs": "/runs", "runs-rare": "/runs?category=rare", "runs-lost": "/runs?outcome=lost&agent=codex",
 		"run": "/runs/" + last, "run-open": "/runs/" + open, "report": "/report", "report-all": "/report?since=all",
 	}

@@ -113,19 +113,28 @@ own core.pager or by $PAGER, or else through less.`,
 // reviewedItem hands on the work of the session that a person means.
 func (a *app) reviewedItem(ctx context.Context, name string, fn func(opened, review.Target, review.Item) error) error {
 	return a.reviewed(ctx, func(e opened, t review.Target, items []review.Item) error {
-		run, at, err := itemOf(ctx, e.Fleet, items, name)
+		i, err := workOf(ctx, e.Fleet, items, name)
 		if err != nil {
 			return err
 		}
-		if at >= 0 {
-			return fn(e, t, items[at])
-		}
-		i, landed, err := e.LandedItem(ctx, run)
-		if err != nil || landed {
-			return errors.Join(err, fn(e, t, i))
-		}
-		return noBranch(ctx, e.Fleet, run, "")
+		return fn(e, t, i)
 	})
+}
+
+// workOf is the work of the session that a person means, among items or in the target.
+func workOf(ctx context.Context, f *survey.Fleet, items []review.Item, name string) (review.Item, error) {
+	run, at, err := itemOf(ctx, f, items, name)
+	switch {
+	case err != nil:
+		return review.Item{}, err
+	case at >= 0:
+		return items[at], nil
+	}
+	i, landed, err := f.LandedItem(ctx, run)
+	if err == nil && !landed {
+		err = noBranch(ctx, f, run, "")
+	}
+	return i, err
 }
 
 // itemOf is the run that a person means, and where its work is among items; below 0: nowhere.
@@ -141,7 +150,7 @@ const maxDiff = 16 << 20
 // reviewDiff prints what a session changed. The text is the session's: none of it may act on a
 // terminal, and no program that the repository names may run.
 func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) error {
-	text, cut, err := a.workDiff(ctx, c, t, i)
+	text, cut, err := a.workDiff(ctx, c, t, i, maxDiff)
 	if err != nil {
 		return err
 	}
@@ -160,17 +169,17 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target,
 
 // workDiff is what a session changed: since its branch left the target, or if that has the work, commit by commit as it got
 // there. Where that is not known, these are the session's own, which git may have removed.
-func (a *app) workDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item) (text string, cut bool, err error) {
+func (a *app) workDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item, limit int) (text string, cut bool, err error) {
 	places, as := a.places(c), i.LandedAs()
 	if as == "" {
-		return places.Since(ctx, t.Tip, i.Tip, maxDiff)
+		return places.Since(ctx, t.Tip, i.Tip, limit)
 	}
 	sources := [][]string{i.Session.Commits, {as}}
 	if i.Decision.Base != "" {
 		sources = [][]string{{i.Decision.Base + ".." + i.Decision.Commit}}
 	}
 	for _, revisions := range sources {
-		if text, cut, err = places.Diff(ctx, revisions, maxDiff); err != nil || text != "" {
+		if text, cut, err = places.Diff(ctx, revisions, limit); err != nil || text != "" {
 			break
 		}
 	}

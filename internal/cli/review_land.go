@@ -39,20 +39,30 @@ func newReviewReject(a *app) *cobra.Command {
 		Long: `Reject the work of sessions. The task of each is opened again, and the next session at it is given
 the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if reason == "" {
-				return usage(errors.New("say why, for the next session at the task: --reason"))
-			}
-			return a.withEachItem(cmd.Context(), args, func(f opened, t review.Target, i review.Item) error {
-				err := unlanded(t, i)
-				if err == nil {
-					err = f.Reject(cmd.Context(), i, reason)
-				}
-				return a.sayDone(err, view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
+			return a.reject(cmd.Context(), args, reason, func(i review.Item) {
+				a.sayLine(view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
 			})
 		},
 	}
 	cmd.Flags().Var(textFlag(&reason), "reason", "why: a line of `TEXT` for the next session at the task")
 	return cmd
+}
+
+// reject rejects the work of each of the runs, and reports it.
+func (a *app) reject(ctx context.Context, runs []string, reason string, done func(review.Item)) error {
+	if reason == "" {
+		return usage(errors.New("say why, for the next session at the task: --reason"))
+	}
+	return a.withEachItem(ctx, runs, func(f opened, t review.Target, i review.Item) error {
+		err := unlanded(t, i)
+		if err == nil {
+			err = f.Reject(ctx, i, reason)
+		}
+		if err == nil {
+			done(i)
+		}
+		return err
+	})
 }
 
 func newReviewCheckout(a *app) *cobra.Command {
@@ -197,18 +207,22 @@ func noBranch(ctx context.Context, f *survey.Fleet, id fleet.RunID, which string
 }
 
 func (a *app) runReviewLand(ctx context.Context, args []string) error {
+	return a.land(ctx, args, func(t review.Target, l fleet.Landed) {
+		if !a.json {
+			fmt.Fprintln(a.Stdout, plain.Text(landedLine(t, l)))
+		}
+	}, func(t review.Target, list []fleet.Landed) { a.asObject(view.Landings(t).JSON(list)) })
+}
+
+// land brings the work of runs into the target. It reports what becomes of each when that is known, and of all in the end.
+func (a *app) land(ctx context.Context, args []string, each func(review.Target, fleet.Landed), all func(review.Target, []fleet.Landed)) error {
 	return a.withItems(ctx, args, func(e opened, t review.Target, items []review.Item, list []fleet.Landed) error {
-		show := func(l fleet.Landed) {
-			if !a.json {
-				fmt.Fprintln(a.Stdout, plain.Text(landedLine(t, l)))
-			}
-		}
 		for _, l := range list {
-			show(l)
+			each(t, l)
 		}
-		more, failed := e.Land(ctx, t, items, show)
+		more, failed := e.Land(ctx, t, items, func(l fleet.Landed) { each(t, l) })
 		list = append(list, more...)
-		a.asObject(view.Landings(t).JSON(list))
+		all(t, list)
 		landed, short := 0, 0
 		for _, l := range list {
 			if l.End == fleet.LandingLanded {

@@ -25,8 +25,10 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/machine"
+	"stint/internal/review"
 	"stint/internal/rundir"
 	"stint/internal/trust"
+	"stint/internal/view"
 	"stint/internal/web"
 )
 
@@ -42,10 +44,10 @@ func newServe(a *app) *cobra.Command {
 		Use:   "serve",
 		Short: "Show the fleet in a browser, and to Prometheus",
 		Long: `Show the fleet in a browser: running sessions, a timeline of the lanes, the ranking
-explained, claims, fires and their reasons, and every run with its log. The pages are
-read-only and update themselves. /ranking, /claims, /fires, /runs and /report have a JSON
-object each: add .json. /metrics is for Prometheus, and /healthz is 200 while the fleet can be
-read, else 503.
+explained, tasks, claims, fires and their reasons, and every run with its log. The pages update
+themselves. Work in review is there with its diff; its two buttons do what "stint review land"
+and "stint review reject" do, as your user. Each page has a JSON object: add .json. /metrics is
+for Prometheus, and /healthz is 200 while the fleet can be read, else 503.
 
 Requests must bring a token, or who has an account on the machine could read everything. It is
 made once, in the file token of the state folder, which no session in a box can read, or in that
@@ -100,6 +102,27 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 				return fn(f.Explainer)
 			})
 		},
+		Tasks: func(ctx context.Context, e *inspect.Explainer) ([]view.TaskEntry, error) {
+			list, _, err := a.taskEntries(ctx, e.Fleet, taskListOptions{}) // the first page names what is wrong in task files
+			return list, err
+		},
+		Work: a.workShown,
+		Land: func(run fleet.RunID, tip string) (err error) {
+			var became string
+			err = a.land(ctx, []string{string(run) + "@" + tip},
+				func(t review.Target, l fleet.Landed) { became = landedLine(t, l) }, func(review.Target, []fleet.Landed) {})
+			if err != nil && became != "" {
+				err = fmt.Errorf("%s: %w", became, err)
+			}
+			return err
+		},
+		Reject: func(run fleet.RunID, tip, reason string) error {
+			reason, err := fleet.ParseText("reason", reason)
+			if err != nil {
+				return err
+			}
+			return a.reject(ctx, []string{string(run) + "@" + tip}, reason, func(review.Item) {})
+		},
 		Fleet: c.Fleet, Version: version(), Token: token, TokenFile: tokenFile, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
 	})
 	address := "http://" + listener.Addr().String() + "/"
@@ -118,6 +141,24 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 		// Streams end with it, so that they do not keep the server from ending.
 		BaseContext: func(net.Listener) context.Context { return ctx },
 	})
+}
+
+// pageDiff is how much of a diff a page shows, in bytes.
+const pageDiff = 1 << 20
+
+// workShown is the work of a run, with as much of its diff as a page shows.
+func (a *app) workShown(ctx context.Context, e *inspect.Explainer, run fleet.RunID) (w web.Work, err error) {
+	if err = a.missingRepository(ctx, e.Config); err != nil {
+		return w, err
+	}
+	var items []review.Item
+	if w.Target, items, err = e.Review(ctx); err != nil {
+		return w, err
+	}
+	if w.Item, err = workOf(ctx, e.Fleet, items, string(run)); err == nil {
+		w.Diff, w.Cut, err = a.workDiff(ctx, e.Config, w.Target, w.Item, pageDiff)
+	}
+	return w, err
 }
 
 // serve answers requests until the context ends, and then those that are under way. How

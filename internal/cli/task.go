@@ -77,17 +77,10 @@ func newTaskList(a *app) *cobra.Command {
 			if err := knownCategory(f.Config, o.category); err != nil {
 				return err
 			}
-			tasks, problems, err := taskFolder(f.Config).List(ctx)
-			if err != nil {
-				return err
-			}
+			entries, problems, err := a.taskEntries(ctx, f.Fleet, o)
 			for _, p := range problems {
 				a.warn(p.String())
 			}
-			known, err := a.standings(ctx, f.Config, f.Store, f.Fleet, tasks)
-			entries := plain.Each(plain.Kept(tasks, o.keeps), func(t fleet.Task) view.TaskEntry {
-				return view.TaskEntry{Task: t, Blocked: known.blocked[t.ID], StateFrom: known.from[t.ID]}
-			})
 			return show(a, view.Tasks().JSON(entries), view.Task(), entries, err, "")
 		}),
 	}
@@ -96,6 +89,18 @@ func newTaskList(a *app) *cobra.Command {
 		"those in one `STATE`; waiting: also those that sessions left to a person")
 	cmd.Flags().BoolVar(&o.all, "all", false, "done, cancelled and expired ones too")
 	return cmd
+}
+
+// taskEntries are the tasks that are listed, and what is wrong in their sources.
+func (a *app) taskEntries(ctx context.Context, f *survey.Fleet, o taskListOptions) ([]view.TaskEntry, []fleet.TaskProblem, error) {
+	tasks, problems, err := taskFolder(f.Config).List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	known, err := a.standings(ctx, f.Config, f.Store, f, tasks)
+	return plain.Each(plain.Kept(tasks, o.keeps), func(t fleet.Task) view.TaskEntry {
+		return view.TaskEntry{Task: t, Blocked: known.blocked[t.ID], StateFrom: known.from[t.ID]}
+	}), problems, err
 }
 
 // keeps reports whether a task is to be listed.

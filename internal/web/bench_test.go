@@ -30,6 +30,7 @@ import (
 	"stint/internal/task"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
+	"stint/internal/view"
 	"stint/internal/web"
 	"stint/internal/workspace"
 )
@@ -56,12 +57,13 @@ type bench struct {
 	testing.TB
 	config *config.Config
 	*engine.Engine
-	db     *sqlite.DB // nil: nothing has run yet
-	server *httptest.Server
-	bearer string                // what requests bring that say nothing of it
-	stop   context.CancelFunc    // ends the streams
-	fault  atomic.Pointer[error] // of whatever is looked at
-	ahead  atomic.Int64          // nanoseconds by which the pages' clock is ahead of the real one
+	db      *sqlite.DB // nil: nothing has run yet
+	server  *httptest.Server
+	bearer  string                // what requests bring that say nothing of it
+	decided string                // what was asked for last about work in review
+	stop    context.CancelFunc    // ends the streams
+	fault   atomic.Pointer[error] // of whatever is looked at
+	ahead   atomic.Int64          // nanoseconds by which the pages' clock is ahead of the real one
 }
 
 func newBench(t *testing.T) *bench {
@@ -83,6 +85,15 @@ func emptyBench(t *testing.T, o web.Options) *bench {
 	o.With, o.Fleet, o.Version, o.Now = b.with, c.Fleet, "v1", b.pageClock
 	o.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
 	o.Open = rundir.Open
+	o.Tasks = func(context.Context, *inspect.Explainer) ([]view.TaskEntry, error) {
+		return []view.TaskEntry{{Task: fleet.Task{ID: hostileTask, Title: hostileText}}}, nil
+	}
+	o.Work = b.work
+	o.Land = func(run fleet.RunID, tip string) error { b.decided = fmt.Sprint("land ", run, " ", tip); return nil }
+	o.Reject = func(run fleet.RunID, tip, reason string) error {
+		b.decided = fmt.Sprint("reject ", run, " ", tip, " ", reason)
+		return nil
+	}
 	if o.Token == "" {
 		o.Token = usualToken
 		b.bearer = "Bearer " + o.Token
@@ -158,6 +169,18 @@ func (b *bench) with(ctx context.Context, fn func(*inspect.Explainer) error) err
 	}
 	defer func() { _ = db.Close() }()
 	return fn(&inspect.Explainer{Fleet: b.engine(db).Fleet})
+}
+
+// work is the first item of review, with a hostile diff.
+func (b *bench) work(ctx context.Context, e *inspect.Explainer, _ fleet.RunID) (w web.Work, err error) {
+	target, items, err := e.Review(ctx)
+	if err == nil && len(items) == 0 {
+		err = fleet.ErrNotFound
+	}
+	if err != nil {
+		return w, err
+	}
+	return web.Work{Target: target, Item: items[0], Diff: "+" + hostileText + "\n-gone\n", Cut: true}, nil
 }
 
 // sessions all live.
@@ -299,9 +322,16 @@ func (b *bench) get(path string, headers ...string) (*http.Response, string) {
 
 func (b *bench) ask(method, path string, headers ...string) (*http.Response, string) {
 	b.Helper()
-	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, http.NoBody)
+	return b.send(method, path, "", headers...)
+}
+
+// send sends a form.
+func (b *bench) send(method, path, form string, headers ...string) (*http.Response, string) {
+	b.Helper()
+	r, err := http.NewRequestWithContext(b.Context(), method, b.server.URL+path, strings.NewReader(form))
 	b.check(err)
 	r.Header.Set("Authorization", b.bearer)
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	for i := 0; i+1 < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]

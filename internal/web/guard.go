@@ -29,16 +29,13 @@ func (s *site) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
 		switch {
-		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "this page is only read: GET or HEAD")
 		case !s.ours(r):
 			refuse(w, http.StatusMisdirectedRequest, "this is not the host that was asked for: stint serve --host NAME allows a name")
-		case !sameOrigin(r):
+		case !sameOrigin(r) || !reads(r) && !ownPage(r):
 			refuse(w, http.StatusForbidden, "asked for by a page of another site")
-		case r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
+		case reads(r) && r.URL.Path == "/" && s.isToken(r.URL.Query().Get("token")):
 			s.enter(w, r)
-		case saysNothing(r.URL.Path) || s.knows(r):
+		case reads(r) && saysNothing(r.URL.Path) || s.knows(r):
 			next.ServeHTTP(w, r)
 		default:
 			s.askForToken(w, r)
@@ -111,6 +108,16 @@ func sameOrigin(r *http.Request) bool {
 		return true
 	}
 	return r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+}
+
+// reads reports whether a request changes nothing.
+func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// ownPage reports whether a request that changes something was made by a page of ours, which a browser says with each, or by a
+// program, which brings what no page of another site can.
+func ownPage(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return r.Header.Get("Authorization") != "" || r.Header.Get("Origin") != "" && (site == "" || site == "same-origin")
 }
 
 // knows reports whether a request brings the token, or the cookie that stands for it.

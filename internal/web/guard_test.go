@@ -3,6 +3,7 @@ package web_test
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -137,5 +138,53 @@ func TestToken(t *testing.T) {
 	}
 	if answer, _ := b.get("/?token="+token, "Cookie", pair); answer.Header.Get("Location") != "/" {
 		t.Errorf("with cookie and token: got status %d, want to be sent on to where no token is in the address", answer.StatusCode)
+	}
+}
+
+// TestWritesAreAPersons has pages of other sites, servers of other ports and requests without the token try to land work.
+func TestWritesAreAPersons(t *testing.T) {
+	t.Parallel()
+	const token, run = "0123456789abcdef", "01jd8wz4v0k3m7qa"
+	b := emptyBench(t, web.Options{Token: token})
+	answer, _ := b.get("/?token=" + token)
+	cookie, _, _ := strings.Cut(answer.Header.Get("Set-Cookie"), ";")
+	own := []string{"Cookie", cookie, "Origin", b.server.URL}
+	for name, c := range map[string]struct {
+		path    string
+		headers []string
+		want    int
+	}{
+		"own page":                {"land", own, 303},
+		"own page, as it says":    {"reject", append(own, "Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 303},
+		"program":                 {"land", []string{"Authorization", "Bearer " + token}, 303},
+		"no token":                {"land", []string{"Origin", b.server.URL}, 401},
+		"wrong token":             {"land", []string{"Authorization", "Bearer x", "Cookie", cookie}, 401},
+		"token in the address":    {"land?token=" + token, []string{"Origin", b.server.URL}, 401},
+		"no origin":               {"land", []string{"Cookie", cookie}, 403},
+		"other site":              {"land", []string{"Cookie", cookie, "Origin", "http://evil.example"}, 403},
+		"no origin is known":      {"land", []string{"Cookie", cookie, "Origin", "null"}, 403},
+		"other port":              {"land", []string{"Cookie", cookie, "Origin", "http://127.0.0.1:1", "Sec-Fetch-Site", "same-site"}, 403},
+		"other port, by its word": {"land", append(own, "Sec-Fetch-Site", "same-site"), 403},
+		"form of another site": {
+			"land", append(own, "Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"), 403,
+		},
+		"rebound name": {"land", append(own, "Host", "evil.example"), 421},
+		"no run":       {"../UPPER/land", own, 307},
+		"not a page":   {"drop", own, 405},
+	} {
+		b.decided = ""
+		answer, text := b.send(http.MethodPost, "/review/"+run+"/"+c.path, "tip=abc&reason=not+now", c.headers...)
+		if answer.StatusCode != c.want {
+			t.Errorf("%s: got status %d, want %d: %s", name, answer.StatusCode, c.want, text)
+		}
+		want := map[string]string{"land303": "land " + run + " abc", "reject303": "reject " + run + " abc not now"}[c.path+fmt.Sprint(c.want)]
+		if b.decided != want {
+			t.Errorf("%s: asked for %q, want %q", name, b.decided, want)
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		if answer, _ := b.send(method, "/review/"+run+"/land", "", own...); answer.StatusCode == http.StatusSeeOther || b.decided != "" {
+			t.Errorf("%s: got status %d and %q, want nothing done", method, answer.StatusCode, b.decided)
+		}
 	}
 }

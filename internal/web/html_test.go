@@ -25,6 +25,8 @@ func TestNoFieldIsMarkup(t *testing.T) {
 	pages := map[string]func() body{
 		"status":          func() body { return &statusBody{} },
 		"review":          func() body { return &reviewBody{} },
+		"work":            func() body { return &Work{} },
+		"tasks":           func() body { return &tasksBody{} },
 		"claims":          func() body { return &claimsBody{} },
 		"fires":           func() body { return &firesBody{} },
 		"runs":            func() body { return &runsBody{} },

@@ -39,6 +39,8 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/ranking":                         {"Scores", "wins with", "part-ts", fmt.Sprintf("fire=%d", fire-1)},
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
 		"/review":                          {string(ended), `data-label="State"><bdi>waiting<`, `data-label="Lines">1<`},
+		"/review/" + string(ended):         {"Review of run", `<span class="good">+&lt;/script&gt;`, `<span class="bad">-gone</span>`, "It is cut", "Land on ", "/reject"},
+		"/tasks":                           {"Open tasks", "&lt;script&gt;"},
 		"/claims":                          {"run:" + string(open), "Last denials"},
 		"/fires":                           {fmt.Sprintf(`href="/fires/%d"`, fire)},
 		fmt.Sprintf("/fires/%d", fire):     {"Decisions and reasons", string(ended), "productive", "no workable task"},
@@ -91,7 +93,7 @@ func TestNothingHostileIsMarkup(t *testing.T) {
 	b, fire, ended, open := worked(t)
 	tag := regexp.MustCompile(`(?i)<img|onerror="|<script(?: src="/script\.js" defer)?>`)
 	for _, path := range []string{
-		"/", "/ranking", "/review", "/claims", "/fires", fmt.Sprintf("/fires/%d", fire), "/runs", "/runs/" + string(ended), "/runs/" + string(open), "/report",
+		"/", "/ranking", "/review", "/review/" + string(ended), "/tasks", "/claims", "/fires", fmt.Sprintf("/fires/%d", fire), "/runs", "/runs/" + string(ended), "/runs/" + string(open), "/report",
 		"/runs?task=" + "%3Cimg%20src%3Dx%3E", "/runs?category=%3Cimg%3E", "/%3Cimg%20src=x%3E", "/?span=%3Cimg%3E", "/runs/%3Cimg%3E",
 	} {
 		answer, text := b.get(path)
@@ -118,7 +120,7 @@ func TestEveryPageHasAnObject(t *testing.T) {
 	t.Parallel()
 	b, fire, ended, _ := worked(t)
 	for path, want := range map[string]string{
-		"/status": "stint/status@1", "/ranking": "stint/ranking@1", "/review": "stint/review@1", "/claims": "stint/claims@1", "/fires": "stint/fires@1",
+		"/status": "stint/status@1", "/ranking": "stint/ranking@1", "/review": "stint/review@1", "/tasks": "stint/tasks@1", "/review/" + string(ended): "stint/review-diff@1", "/claims": "stint/claims@1", "/fires": "stint/fires@1",
 		fmt.Sprintf("/fires/%d", fire): "stint/ranking@1", "/runs": "stint/runs@1", "/runs/" + string(ended): "stint/run-detail@1",
 		"/report": "stint/report@1",
 	} {
@@ -166,7 +168,7 @@ func TestPagesThatAreNot(t *testing.T) {
 		"/nothing": 404, "/fires/999": 404, "/runs/0000000000000000": 404, "/runs/0000000000000000/log": 404,
 		"/runs/0000000000000000/events": 404, "/fires/0": 400, "/fires/x": 400, "/fires/-1": 400, "/runs/UPPER": 400, "/runs/..%2f..%2fstint.db": 400,
 		"/runs/..%2f..%2fstint.db/log": 400, "/runs?outcome=won": 400, "/runs?before=%2f": 400, "/ranking?fire=x": 400, "/ranking?fire=99": 404,
-		"/?span=1y": 400, "/report?since=1y": 400,
+		"/?span=1y": 400, "/review/UPPER": 400, "/report?since=1y": 400,
 	} {
 		if answer, text := b.get(path); answer.StatusCode != want {
 			t.Errorf("%s: status %d, want %d\n%s", path, answer.StatusCode, want, text)

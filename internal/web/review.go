@@ -1,9 +1,12 @@
 package web
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/inspect"
@@ -51,14 +54,93 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
 }
 
 func (b *reviewBody) html(f frame) h.HTML {
+	changes := view.Cell("Changes", "", func(i review.Item) any { return orDash(i.Run != "", link(workAddress(i.Run), "diff")) })
 	more := fmt.Sprintf("%d more wait: ", b.More)
 	return h.Join(
 		h.El("h1", "Review"),
 		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
-		h.El("p", "In a terminal, ", code("stint review show RUN"), " shows one, ", code("stint review land RUN"), " brings it into the target branch, and ",
-			code("stint review reject RUN --reason TEXT"), " gives the next session the reason."),
-		view.Item().HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
+		append(view.Item(), changes).HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
 			view.Page{ID: "review", Caption: "Waiting for review", None: "Nothing waits for review.", Now: f.Now}),
 		h.If(b.More > 0, h.El("p", more, code("stint review"))),
 	)
+}
+
+// Work is what a session made.
+type Work struct {
+	Target review.Target
+	Item   review.Item
+	Diff   string
+	Cut    bool // the diff goes on
+}
+
+func workAddress(run fleet.RunID) string { return "/review/" + string(run) }
+
+func (s *site) work(r *http.Request, e *inspect.Explainer) (content, error) {
+	id, err := runOf(r)
+	if err != nil {
+		return content{}, err
+	}
+	w, err := s.o.Work(r.Context(), e, id)
+	return content{Title: "Review of run " + string(id), Body: w, Object: view.ReviewDiff(w.Target, w.Diff, w.Cut).JSON(w.Item)}, err
+}
+
+func (w Work) html(f frame) h.HTML {
+	id := string(w.Item.Run)
+	form := func(verb, name string, fields ...any) h.HTML {
+		tip := h.El("input", h.Attr("type", "hidden"), h.Attr("name", "tip"), h.Attr("value", w.Item.Tip))
+		return h.El("form.filter", h.Attr("method", "post"), h.Attr("action", workAddress(w.Item.Run)+"/"+verb), tip, fields, h.El("button", name))
+	}
+	reason := h.El("label", "Reason, for the next session ",
+		h.El("input", h.Attr("name", "reason"), h.Attr("size", "60"), h.Attr("autocomplete", "off"), h.Flag("required", true)))
+	return h.Join(
+		h.El("h1", "Review of run ", link("/runs/"+id, id)),
+		view.Item().HTML([]review.Item{w.Item}, view.Page{ID: "item", Caption: "Work of the session", Now: f.Now}),
+		h.If(w.Item.Open(), h.Join(form("land", "Land on "+w.Target.Name), form("reject", "Reject", reason))),
+		section("section", "diff", "Changes",
+			h.If(w.Cut, h.El("p.unit", "It is cut: ", code("stint review diff "+id))),
+			h.El("pre.log#diff", h.Attr("tabindex", "0"), h.Each(strings.Split(strings.TrimSuffix(w.Diff, "\n"), "\n"), diffLine))))
+}
+
+// diffLine is a line of a diff, with its sign as a colour.
+func diffLine(line string) h.HTML {
+	class := ""
+	switch {
+	case strings.HasPrefix(line, "+"):
+		class = ".good"
+	case strings.HasPrefix(line, "-"):
+		class = ".bad"
+	}
+	return h.Join(h.El("span"+class, h.Lines(line)), h.Trusted("\n"))
+}
+
+// maxForm bounds what a form sends, in bytes.
+const maxForm = 64 << 10
+
+// decide has a person decide about a run's work, and shows what became of it.
+func (s *site) decide(failed string, do func(*http.Request, fleet.RunID) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the check of a landing has its own limit
+		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		id, err := runOf(r)
+		if err = errors.Join(err, r.ParseForm()); err == nil {
+			err = do(r, id)
+		}
+		if err != nil {
+			s.fail(w, r, failure{Status: http.StatusConflict, Title: failed, Text: err.Error(), Hint: fleet.Hint(err)})
+			return
+		}
+		http.Redirect(w, r, workAddress(id), http.StatusSeeOther)
+	}
+}
+
+// tasksBody is what there is to do.
+type tasksBody struct{ Tasks []view.TaskEntry }
+
+func (s *site) tasks(r *http.Request, e *inspect.Explainer) (content, error) {
+	list, err := s.o.Tasks(r.Context(), e)
+	return content{Title: "Tasks", Live: true, Events: "/events", Body: tasksBody{list}, Object: view.Tasks().JSON(list)}, err
+}
+
+func (b tasksBody) html(f frame) h.HTML {
+	return h.Join(h.El("h1", "Tasks"), view.Task().HTML(b.Tasks, view.Page{ID: "tasks", Caption: "Open tasks", None: "No task is open.", Now: f.Now}))
 }

@@ -92,7 +92,7 @@ func (b runBody) facts(now time.Time) h.HTML {
 		b.choice(),
 		h.If(r.Unit != "", fullFact("Unit", code(r.Unit))),
 		h.If(r.Followed != "", fullFact("Follow-up", bdi(r.Followed))),
-		h.If(len(r.Commits) > 0, fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "))),
+		h.If(len(r.Commits) > 0, fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "), link(workAddress(r.ID), "changes"))),
 		fullFact("Files", code(b.Files.Dir), codes(b.Own, h.El("br"), nil)))
 }
 
@@ -179,11 +179,19 @@ func (s *site) logOf(d inspect.RunDetail, grows bool, f transcript.Format) logVi
 // detail reads the run that a request names. Its id is checked before it becomes part of
 // any path.
 func (s *site) detail(r *http.Request, e *inspect.Explainer) (inspect.RunDetail, error) {
-	id, err := fleet.ParseRunID(part(r, "run"))
+	id, err := runOf(r)
 	if err != nil {
-		return inspect.RunDetail{}, errors.Join(err, fleet.ErrUsage)
+		return inspect.RunDetail{}, err
 	}
 	return e.RunDetail(r.Context(), id)
+}
+
+func runOf(r *http.Request) (fleet.RunID, error) {
+	id, err := fleet.ParseRunID(part(r, "run"))
+	if err != nil {
+		err = errors.Join(err, fleet.ErrUsage)
+	}
+	return id, err
 }
 
 // asked looks up the run that a request names, and how its log is written, or answers why there is none.

@@ -1,6 +1,6 @@
-// Package web is the fleet as browsers and Prometheus see it: pages that are only read, a
+// Package web is the fleet as browsers and Prometheus see it: pages, a
 // JSON object for each of them, and events that report changes. It asks anew for
-// every request, keeps no answer, and decides nothing.
+// every request, keeps no answer, and hands on what a person decides about work in review.
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
 // something has changed. Nothing is fetched from elsewhere. Words of tasks, agents, logs or
@@ -36,13 +36,21 @@ type Options struct {
 	// any time by many requests at once; its engine's store is nil while nothing has run.
 	With      func(context.Context, func(*inspect.Explainer) error) error
 	Fleet     fleet.Name
-	Version   string                              // of stint
-	Token     string                              // that a request must bring; without one all are refused
-	TokenFile string                              // that holds it
-	Open      func(path string) (*os.File, error) // opens a log, unless it is something else
-	Hosts     []string                            // names by which the page may be asked for, beside localhost and addresses
-	Log       *slog.Logger
-	Now       func() time.Time
+	Version   string // of stint
+	Token     string // that a request must bring; without one all are refused
+	TokenFile string // that holds it
+	// Tasks are those that are open.
+	Tasks func(context.Context, *inspect.Explainer) ([]view.TaskEntry, error)
+	// Work is what a session made.
+	Work func(context.Context, *inspect.Explainer, fleet.RunID) (Work, error)
+	// Land and Reject decide about the work of a run at the commit that was looked at. They end with the server, not with the
+	// request: a check may take longer than a browser waits.
+	Land   func(run fleet.RunID, tip string) error
+	Reject func(run fleet.RunID, tip, reason string) error
+	Open   func(path string) (*os.File, error) // opens a log, unless it is something else
+	Hosts  []string                            // names by which the page may be asked for, beside localhost and addresses
+	Log    *slog.Logger
+	Now    func() time.Time
 }
 
 type site struct {
@@ -77,6 +85,8 @@ func New(o Options) http.Handler {
 		{"/status.json", s.status, s.with},
 		{"/ranking", s.ranking, s.with},
 		{"/review", s.review, s.alone},
+		{"/review/{run}", s.work, s.alone},
+		{"/tasks", s.tasks, s.with},
 		{"/claims", s.claims, s.with},
 		{"/fires", s.fires, s.with},
 		{"/fires/{fire}", s.fire, s.with},
@@ -89,6 +99,12 @@ func New(o Options) http.Handler {
 			mux.Handle("GET "+p.path+".json", s.page(p.page, p.look))
 		}
 	}
+	mux.HandleFunc("POST /review/{run}/land", s.decide("Not landed", func(r *http.Request, run fleet.RunID) error {
+		return s.o.Land(run, r.PostFormValue("tip"))
+	}))
+	mux.HandleFunc("POST /review/{run}/reject", s.decide("Not rejected", func(r *http.Request, run fleet.RunID) error {
+		return s.o.Reject(run, r.PostFormValue("tip"), r.PostFormValue("reason"))
+	}))
 	mux.HandleFunc("GET /runs/{run}/log", s.log)
 	mux.HandleFunc("GET /runs/{run}/events", s.runEvents)
 	mux.HandleFunc("GET /events", s.events)
@@ -245,7 +261,7 @@ func (f frame) html() h.HTML {
 
 func (f frame) navigation() h.HTML {
 	pages := []struct{ path, name string }{
-		{"/", "Status"}, {"/ranking", "Ranking"}, {"/review", "Review"}, {"/claims", "Claims"}, {"/fires", "Fires"}, {"/runs", "Runs"}, {"/report", "Report"},
+		{"/", "Status"}, {"/ranking", "Ranking"}, {"/review", "Review"}, {"/tasks", "Tasks"}, {"/claims", "Claims"}, {"/fires", "Fires"}, {"/runs", "Runs"}, {"/report", "Report"},
 	}
 	var links []any
 	for _, p := range pages {
