@@ -31,6 +31,27 @@ func (p Pairs) with(agent string, pair Pair) Pairs {
 	return c
 }
 
+// Others is what a session of other agents than one uses in the mean; what is nil, nobody knows.
+func Others(pairs map[fleet.Category]Pairs, agent string) (u fleet.Usage) {
+	var use [resources]Mean
+	for _, c := range slices.Sorted(maps.Keys(pairs)) { // the order of a sum decides its last bit
+		for _, by := range slices.Sorted(maps.Keys(pairs[c])) {
+			for r, m := range pairs[c][by].Use {
+				if by != agent {
+					use[r].W, use[r].S = use[r].W+m.W, use[r].S+m.S
+				}
+			}
+		}
+	}
+	if usd := use[USD].Of(); usd > 0 {
+		u.USD = &usd
+	}
+	if tokens := int64(use[Tokens].Of()); tokens > 0 {
+		u.Tokens = &tokens
+	}
+	return u
+}
+
 // LearnPair counts a grade for the agent that brought it.
 func (s Settings) LearnPair(p Pair, now fleet.Round, m Mark, grade float64) Pair {
 	p = s.pairAt(p, now)

@@ -115,7 +115,8 @@ type AgentState struct {
 	Category Category  // of the failures in a row; empty: there are none, or they are of several categories
 	Probe    RunID     // the run that tries an agent which failed, or whose service did
 
-	Bills []Bill // of its last sessions that worked, newest first: what the next is expected to use
+	Bills  []Bill // of its last sessions that worked, newest first: what the next is expected to use
+	Others Usage  // of a session of the fleet's other agents, in the mean
 }
 
 // Bill is the use that a session reported.
@@ -128,7 +129,7 @@ type Bill struct {
 // within a day.
 const BillsKept = 9
 
-// The reserve for a session of an agent without a known bill, where a budget binds it: some
+// The reserve for a session where no agent of the fleet has a known bill, and a budget binds it: some
 // hours of work of a costly model, and no more than the budget has in a day. Without it, all
 // that start before the first bill arrives would start for nothing.
 const (
@@ -137,7 +138,8 @@ const (
 )
 
 // Expected estimates the use of the agent's next session under the budgets that hold for it: this
-// much is reserved for it. Without a bill it is [FirstTokens] and [FirstUSD].
+// much is reserved for it. Without a bill it goes by the other agents', and without any it is
+// [FirstTokens] and [FirstUSD].
 func (a AgentState) Expected(budgets []Budget) (tokens int64, usd float64) {
 	t, u := a.bounds(budgets)
 	return int64(t.mean()), u.mean()
@@ -155,7 +157,13 @@ func (a AgentState) Doubtful(budgets []Budget) (list []Bill) {
 }
 
 func (a AgentState) bounds(budgets []Budget) (tokens, usd bounded) {
-	tokens, usd = bounded{first: FirstTokens}, bounded{first: FirstUSD}
+	tokens, usd = bounded{first: FirstTokens, others: FirstTokens}, bounded{first: FirstUSD, others: FirstUSD}
+	if a.Others.Tokens != nil {
+		tokens.others = float64(*a.Others.Tokens)
+	}
+	if a.Others.USD != nil {
+		usd.others = *a.Others.USD
+	}
 	for _, b := range budgets {
 		tokens.bind(float64(b.Tokens))
 		usd.bind(b.USD)
@@ -173,9 +181,10 @@ func (a AgentState) bounds(budgets []Budget) (tokens, usd bounded) {
 
 // bounded has the billed amounts of sessions in one unit, and the bound of a bill.
 type bounded struct {
-	bills []float64
-	first float64 // expected of an agent without a bill
-	day   float64 // the least that a budget has for a day; 0: none binds
+	bills  []float64
+	first  float64 // expected of an agent where nobody has a bill
+	others float64 // expected of one without a bill
+	day    float64 // the least that a budget has for a day; 0: none binds
 }
 
 func (b *bounded) bind(day float64) {
@@ -187,7 +196,7 @@ func (b *bounded) bind(day float64) {
 // mean is the expected use of the next session.
 func (b bounded) mean() float64 {
 	if len(b.bills) == 0 {
-		return min(b.first, b.day) // where nothing binds, nothing need be kept
+		return min(b.others, b.day) // where nothing binds, nothing need be kept
 	}
 	most, sum := b.ceiling(), 0.0
 	for _, bill := range b.bills {
@@ -197,7 +206,7 @@ func (b bounded) mean() float64 {
 }
 
 // ceiling is the most that a bill counts as: five times the median, so that one bill that is absurd keeps nobody from work. While there
-// are not three, the median is taken with what is expected of an agent without any.
+// are not three, the median is taken with what is expected where nobody has a bill.
 func (b bounded) ceiling() float64 {
 	const (
 		outlier = 5 // sessions of one agent differ by less, day after day

@@ -252,12 +252,14 @@ func (s Snapshot) RoundsOf(host string) func(fleet.Category) fleet.Round {
 
 // Agent is what is known of an agent.
 func (s Snapshot) Agent(name string) fleet.AgentState {
+	state := fleet.AgentState{Agent: name}
 	for _, a := range s.Agents {
 		if a.Agent == name {
-			return a
+			state = a
 		}
 	}
-	return fleet.AgentState{Agent: name}
+	state.Others = bandit.Others(s.Pairs, name)
+	return state
 }
 
 // TaskSight is what a task's source was seen to show, against what was remembered.

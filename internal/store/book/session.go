@@ -222,6 +222,7 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 // to use.
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
+	a.Others = bandit.Others(p.ranking().Pairs, t.Agent)
 	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
 	if t.Room.Takes {
 		away, _ := p.Away.Get(fleet.Away{})

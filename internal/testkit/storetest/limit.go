@@ -77,12 +77,7 @@ func (b bundle) refusal(t *testing.T, take RunTake) (refused fleet.RefusedError)
 // claude is what is known of the agent of that name.
 func (b bundle) claude(t *testing.T) fleet.AgentState {
 	t.Helper()
-	for _, a := range b.mustSnapshot(t).Agents {
-		if a.Agent == "claude" {
-			return a
-		}
-	}
-	return fleet.AgentState{Agent: "claude"}
+	return b.mustSnapshot(t).Agent("claude")
 }
 
 // spent is what was used today, by scope.
@@ -213,6 +208,21 @@ func (contract) FirstReserves(t *testing.T, b bundle) {
 		same(t, "reserved tokens", s.Tokens, first.tokens)
 		same(t, "reserved dollars", s.USD, first.usd)
 	}
+}
+
+// ReserveOfOthers has the first session of an agent reserve what those of the fleet's others cost.
+func (contract) ReserveOfOthers(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.FleetScope, USD: 1, Tokens: 1e6}
+	b.used(t, b.works(t, "0r1", "codex"), 1000, 0.02)
+	b.used(t, b.works(t, "0r2", "codex"), 3000, 0.04)
+	r := b.mustRun(t, b.works(t, "0r3", "claude", budget).ID)
+	got := b.spent(t)[fleet.FleetScope]
+	same(t, "reserved tokens", got.ReservedTokens, int64(2015)) // the last session weighs a little more
+	same(t, "reserved cents", int(got.ReservedUSD*100+.5), 3)
+	_, usd := b.claude(t).Expected([]fleet.Budget{budget})
+	same(t, "expected", usd, got.ReservedUSD)
+	b.used(t, r, 9000, 0.5)
+	b.expects(t, 9000, 0.5) // its own bill counts from then on
 }
 
 // AbsurdBill has one session billed for ten thousand times what the others are, as the
