@@ -150,7 +150,8 @@ func TestRankingAndClaimAgree(t *testing.T) {
 		{"slots", "slots = 1", func(b *bench) { b.dead("docs", "write") }, fleet.Busy},
 		{"breaker", "", func(b *bench) {
 			for i := range fleet.FailuresToOpen {
-				b.session(fleet.RunID(fmt.Sprint("0r", i)), "docs", "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Failed}})
+				c := []fleet.Category{"docs", "code"}[i%2]
+				b.session(fleet.RunID(fmt.Sprint("0r", i)), c, "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Failed}})
 			}
 		}, fleet.Unavailable},
 		{"fault of its service", "", func(b *bench) { b.meetFault("fake") }, fleet.Unavailable},
@@ -180,7 +181,8 @@ func TestProbeThatIsKilled(t *testing.T) {
 	b := newBench(t, threeCategories)
 	b.addTask("fix", "code", fleet.StateTodo)
 	for i := range fleet.FailuresToOpen {
-		b.session(fleet.RunID(fmt.Sprint("0r", i)), "triage", "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "no login"}})
+		c := []fleet.Category{"triage", "docs"}[i%2]
+		b.session(fleet.RunID(fmt.Sprint("0r", i)), c, "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Failed, Reason: "no login"}})
 	}
 	b.later(30 * time.Minute)
 	probe, lock := b.dead("docs", "write")
