@@ -57,6 +57,10 @@ func (s session) prepareEscapes(ctx context.Context) error {
 	for _, name := range operators() {
 		files = append(files, filepath.Join(s.home, name))
 	}
+	token := filepath.Join(s.home, ".gitconfig") // a token in an address
+	if err := s.git(ctx, "config", "--file", token, "url.https://x:"+secret+"@example.org/.insteadOf", "https://example.org/"); err != nil {
+		return err
+	}
 	for _, path := range files {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(secret), 0o600)); err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -76,7 +77,8 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 			return err
 		}
 	}
-	if err := p.git(ctx, "init", "--quiet", "--initial-branch=main"); err != nil {
+	// Units have another home folder than this one, and clones take the identity from the workspace.
+	if err := errors.Join(p.git(ctx, "init", "--quiet", "--initial-branch=main"), p.git(ctx, "config", "user.name", "tester"), p.git(ctx, "config", "user.email", "tester@example.org")); err != nil {
 		return err
 	}
 	if _, err := p.command(ctx, "init"); err != nil {
