@@ -26,7 +26,8 @@ func newStatus(a *app) *cobra.Command {
 		Short: "Show the fleet on one screen",
 		Long: `Show the fleet on one screen: the next and the last fire, what runs, what keeps sessions from
 starting, tasks that wait for a person, the grades of the last 24 hours, what today's sessions
-used, and the last runs. Empty sections are omitted. A session that did not report its use
+used, the last runs, and last the command of a person that frees the most categories. Empty
+sections are omitted. A session that did not report its use
 counts with the mean of those before; "stint report" leaves it out.
 
 On a terminal lines are cut to the width, and the list of runs to the height. In a pipe

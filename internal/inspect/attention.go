@@ -3,6 +3,7 @@ package inspect
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -13,9 +14,33 @@ import (
 
 // Alert is what is out of order, and what to type about it.
 type Alert struct {
-	Kind    AlertKind
-	Text    string
-	Command string
+	Kind     AlertKind
+	Text     string
+	Command  string
+	Frees    int  // categories that the command lets start sessions, as far as this alone keeps them
+	ByItself bool // it ends without a person
+}
+
+// Next is the command of a person that frees the most categories, or else is about what matters most. It has no command where nothing
+// waits for a person.
+func (s Status) Next() (next Alert) {
+	frees := map[string]int{}
+	alerts := s.Alerts()
+	for _, a := range alerts {
+		if !a.ByItself {
+			frees[a.Command] += a.Frees
+		}
+	}
+	for _, a := range alerts {
+		if a.Frees = frees[a.Command]; !a.ByItself && (next.Command == "" || a.Frees > next.Frees) {
+			next = a
+		}
+	}
+	workable := func(b Closure) bool { return b.Kind != fleet.HinderedByTasks }
+	if next.Command == "" && len(s.Open) == 0 && len(s.Bars) > 0 && len(s.Bars) == s.categories() && !slices.ContainsFunc(slices.Collect(maps.Values(s.Bars)), workable) {
+		next = Alert{AlertTask, "no category has a task to work on", "stint task add TITLE --category " + cmp.Or(string(s.First), "CATEGORY"), len(s.Bars), false}
+	}
+	return next
 }
 
 // AlertKind is what an alert is of.
@@ -32,6 +57,7 @@ const (
 
 // Alerts are what is out of order, what matters most first.
 func (s Status) Alerts() (list []Alert) {
+	frees, byItself := 0, false // of the alerts that are added next
 	add := func(kind AlertKind, command, text, reason string) {
 		if text == "" {
 			return
@@ -39,7 +65,14 @@ func (s Status) Alerts() (list []Alert) {
 		if reason != "" {
 			text += ": " + reason
 		}
-		list = append(list, Alert{kind, text, command})
+		list = append(list, Alert{kind, text, command, frees, byItself})
+	}
+	all := s.categories()
+	one := func(c fleet.Category) int {
+		if c == "" {
+			return all
+		}
+		return 1
 	}
 	why := func(name string) string { return "stint why " + fleet.ShellWord(name) }
 	if n := len(s.Day.Violations); n > 0 { // one is enough to look into all of them
@@ -79,8 +112,10 @@ func (s Status) Alerts() (list []Alert) {
 		if !p.Until.IsZero() {
 			left = plain.Span(p.Until.Sub(s.At)) + " left"
 		}
+		frees = one(p.Category)
 		add(AlertClosed, strings.TrimSpace("stint resume "+string(p.Category)), whose(p.Category)+" paused, "+left, p.Reason)
 	}
+	frees = 0
 	for _, what := range s.Missing {
 		add(AlertClosed, "stint config check", what, "")
 	}
@@ -92,18 +127,31 @@ func (s Status) Alerts() (list []Alert) {
 		add(AlertClosed, command, reason, "")
 	}
 	for _, g := range s.Closed {
-		command := "stint doctor"
-		if g.Category != "" {
-			command = why(string(g.Category))
+		if s.byAgents(g) { // which stand below, each with its end
+			continue
 		}
+		var command string
+		command, frees = why(string(g.Category)), one(g.Category)
+		switch {
+		case g.Category == "":
+			command, frees = "stint doctor", 0 // which says more of it
+		case g.Kind == fleet.HinderedByReview:
+			command = "stint review"
+		case g.Kind == fleet.HinderedByTrust:
+			command = "stint config trust"
+		}
+		byItself = g.Kind == fleet.HinderedByBudget || g.Kind == fleet.HinderedBySeats
 		add(AlertClosed, command, whose(g.Category), g.String())
 	}
+	frees, byItself = 0, false
 	for _, f := range s.Failed {
 		add(AlertClosed, "stint task list", f.String(), "")
 	}
-	for _, g := range s.Stopped {
-		add(AlertClosed, cmp.Or(g.Fix, "stint doctor"), "agent "+g.Agent, g.Why)
+	for _, g := range together(s.Stopped) {
+		frees, byItself = len(g[0].Categories), g[0].Fix == ""
+		add(AlertClosed, cmp.Or(g[0].Fix, "stint doctor"), stopText(g, s.At), "")
 	}
+	frees, byItself = 0, false
 	for _, q := range s.Waiting {
 		add(AlertTask, "stint task retry "+fleet.ShellWord(string(q.Task)), string(q.Task)+" waits for a person", q.Why())
 	}
@@ -122,6 +170,9 @@ func (s Status) Alerts() (list []Alert) {
 		add(AlertReview, s.Pull, s.Ahead, "")
 	}
 	for _, t := range s.Timers {
+		if frees = all; t.Active {
+			frees = 0
+		}
 		switch {
 		case !t.Active && t.Last.IsZero():
 			add(AlertTimer, "stint init --systemd", "no timer fires pool "+t.Pool, "")
@@ -132,6 +183,52 @@ func (s Status) Alerts() (list []Alert) {
 		}
 	}
 	return list
+}
+
+// categories is how many there are.
+func (s Status) categories() int {
+	names := map[fleet.Category]bool{}
+	for _, l := range s.Lanes {
+		names[l.Category] = true
+	}
+	return len(names)
+}
+
+// byAgents reports whether a category starts nothing for want of agents that have alerts of their own.
+func (s Status) byAgents(g Closure) bool {
+	return slices.ContainsFunc(s.Stopped, func(a StoppedAgent) bool { return g.Category != "" && slices.Contains(a.Categories, g.Category) })
+}
+
+// together are the agents that one thing stops until one time.
+func together(stopped []StoppedAgent) (groups [][]StoppedAgent) {
+	for _, a := range stopped {
+		same := func(g []StoppedAgent) bool {
+			return g[0].Fault == a.Fault && g[0].Why == a.Why && g[0].Fix == a.Fix && slices.Equal(g[0].Categories, a.Categories)
+		}
+		if i := slices.IndexFunc(groups, same); i >= 0 {
+			groups[i] = append(groups[i], a)
+		} else {
+			groups = append(groups, []StoppedAgent{a})
+		}
+	}
+	return groups
+}
+
+// stopText is one line of agents that one thing stops: the end, which no screen may cut, before the reason.
+func stopText(g []StoppedAgent, now time.Time) string {
+	names := strings.Join(plain.Each(g, func(a StoppedAgent) string { return a.Agent }), ", ")
+	text, reason := "agent "+names, g[0].Why
+	if len(g) > 1 {
+		text = "agents " + names
+	}
+	if g[0].Rests(now) {
+		end := plain.Stamp(g[0].Until)
+		text, reason = text+" stopped until "+end, strings.Replace(reason, " (until "+end+")", "", 1)
+	}
+	if c := g[0].Categories; len(c) > 0 {
+		text += ", so nothing of " + fleet.Listed(c)
+	}
+	return text + ": " + reason
 }
 
 func whose(c fleet.Category) string { return cmp.Or(string(c), "the whole fleet") }

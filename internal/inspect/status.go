@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"stint/internal/bandit"
@@ -96,6 +97,7 @@ type LaneState struct {
 // Closure is something that keeps sessions from starting.
 type Closure struct {
 	Category fleet.Category // empty: it holds for the whole fleet
+	Kind     fleet.Hindrance
 	Reason   string
 	Fire     fleet.FireID // that found it so, as finding out takes a while; 0: it holds now
 }
@@ -111,8 +113,9 @@ func (g Closure) String() string {
 // StoppedAgent is an agent of which no session may start, and why.
 type StoppedAgent struct {
 	fleet.AgentState
-	Why string
-	Fix string // what a person does about it; empty: nothing, it ends by itself
+	Why        string
+	Fix        string           // what a person does about it; empty: nothing, it ends by itself
+	Categories []fleet.Category // that start nothing because of it
 }
 
 // Belief is what is believed of a category's mean grade.
@@ -151,7 +154,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {
-		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(v, nil))
+		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(ctx, v, nil))
 		return s, nil
 	}
 	s.Open, s.Hosts = e.OpenRuns(v), e.Several(v)
@@ -166,10 +169,10 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 	}
 	s.Runs = plain.Each(runs, func(r fleet.Run) fleet.RunStatus { return e.Describe(ctx, r, s.Open) })
 	last := lastFound(s.Fires)
-	bars := e.bars(v, last)
-	s.Closed, s.Held, s.Broken = e.closed(bars), e.Config.Untrusted(), e.Config.Trust.Broken
-	for c, b := range bars {
-		s.Bars[c] = b.Closure
+	s.Bars = e.bars(ctx, v, last)
+	s.Closed, s.Held, s.Broken = e.closed(s.Bars), e.Config.Untrusted(), e.Config.Trust.Broken
+	for i, a := range s.Stopped {
+		s.Stopped[i].Categories = e.stoppedBy(a.Agent, s)
 	}
 	if len(s.Fires) > 0 {
 		s.Failed = last[s.Fires[0].Pool].Failed
@@ -236,34 +239,41 @@ func (s Status) Idle() (list []LaneState) {
 
 // closed says what keeps sessions from starting: a store that is only read, the machine, agents, budgets, and results that
 // wait for review. Pauses are reported elsewhere.
-func (e *Explainer) closed(bars map[fleet.Category]bar) (list []Closure) {
+func (e *Explainer) closed(bars map[fleet.Category]Closure) (list []Closure) {
 	if s, may := e.Store.(interface{ OnlyReads() string }); may && s.OnlyReads() != "" {
-		list = append(list, Closure{Reason: s.OnlyReads()})
+		list = append(list, Closure{Kind: fleet.HinderedByMachine, Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
 		if reason := e.Machine(); reason != "" {
-			list = append(list, Closure{Reason: reason})
+			list = append(list, Closure{Kind: fleet.HinderedByMachine, Reason: reason})
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(bars)) {
-		if bars[c].kind.Gate() {
-			list = append(list, bars[c].Closure)
+		if bars[c].Kind.Gate() {
+			list = append(list, bars[c])
 		}
 	}
 	return list
 }
 
-// bar is the first thing that keeps a fire from starting a category.
-type bar struct {
-	Closure
-	kind fleet.Hindrance
+// stoppedBy are the categories that start nothing because an agent may not work, nor any other of theirs.
+func (e *Explainer) stoppedBy(agent string, s Status) []fleet.Category {
+	stopped := func(name string) bool {
+		return slices.ContainsFunc(s.Stopped, func(a StoppedAgent) bool { return a.Agent == name })
+	}
+	return plain.Kept(e.Config.CategoryNames(), func(c fleet.Category) bool {
+		agents := e.Config.Categories[c].Agents
+		rest := slices.DeleteFunc(slices.Clone(agents), stopped)
+		return s.Bars[c].Kind == fleet.HinderedByAgent && slices.Contains(agents, agent) && len(rest) == 0
+	})
 }
 
 // bars are the first things that keep the fires of their own pools from starting categories:
 // as they are now, and only where finding out takes a while as the last of these fires found
-// them.
-func (e *Explainer) bars(v survey.View, last map[string]found) map[fleet.Category]bar {
-	bars := map[fleet.Category]bar{}
+// them. The places in review are looked at again where they were full; a gate's own command is not asked.
+func (e *Explainer) bars(ctx context.Context, v survey.View, last map[string]found) map[fleet.Category]Closure {
+	bars := map[fleet.Category]Closure{}
+	full := sync.OnceValue(func() map[fleet.Category]string { return e.RoomFull(ctx) })
 	for _, v.Pool = range e.Config.PoolNames() {
 		s := e.Situation(v)
 		for _, name := range e.Config.CategoryNames() {
@@ -272,13 +282,20 @@ func (e *Explainer) bars(v survey.View, last map[string]found) map[fleet.Categor
 			}
 			for _, o := range s.Obstacles(name) {
 				if _, barred := bars[name]; !barred && !o.Kind.Lists() {
-					bars[name] = bar{Closure{Category: name, Reason: o.Reason}, o.Kind}
+					bars[name] = Closure{Category: name, Kind: o.Kind, Reason: o.Reason}
 				}
 			}
 			for _, c := range last[v.Pool].Candidates {
-				if _, barred := bars[name]; !barred && c.Category == name && c.By.Lists() {
-					bars[name] = bar{Closure{name, c.Out, last[v.Pool].fire}, c.By}
+				if _, barred := bars[name]; barred || c.Category != name || !c.By.Lists() {
+					continue
 				}
+				b := Closure{name, c.By, c.Out, last[v.Pool].fire}
+				if c.By == fleet.HinderedByReview && e.Config.Room(name).Takes && len(e.Config.Categories[name].WIP.Command) == 0 {
+					if b.Reason, b.Fire = full()[name], 0; b.Reason == "" {
+						continue // somebody has reviewed since
+					}
+				}
+				bars[name] = b
 			}
 		}
 	}

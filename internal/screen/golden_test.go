@@ -174,7 +174,14 @@ func troubledFleet() screen.StatusView {
 	v.Open[1].State = fleet.RunCrashed
 	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
 	v.Closed = []inspect.Closure{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
-	v.Stopped = []inspect.StoppedAgent{{AgentState: fleet.AgentState{Agent: "tired"}, Why: "usage limit: until noon (until 2026-06-26T15:00:00Z)"}}
+	for _, name := range []string{"claude", "opus"} { // one account's limit
+		v.Stopped = append(v.Stopped, inspect.StoppedAgent{
+			AgentState: fleet.AgentState{Agent: name, Reason: "usage limit: the limit of this session is reached, which resets at 3 pm", Until: before(-3 * hour)},
+			Why:        "usage limit: the limit of this session is reached, which resets at 3 pm (until 2026-06-26T15:00:00Z)",
+			Categories: []fleet.Category{"docs", "hygiene"},
+		})
+	}
+	v.Closed = append(v.Closed, inspect.Closure{Category: "docs", Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit"})
 	v.Waiting = []fleet.Waiting{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
 	v.Day.Violations = []report.Violation{{Category: "code", Lane: 1, First: "0000000000000001", Second: "0000000000000002"}}
 	v.Day.Fruitless = []report.Fruitless{{Category: "social", Runs: 7}}

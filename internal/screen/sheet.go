@@ -57,16 +57,6 @@ func (s *sheet) wrap(text string) []string {
 	return lines
 }
 
-// some are the first of many lines, and how many more there are. In a pipe nothing is
-// left out.
-func (s *sheet) some(lines []string, most int) []string {
-	if s.Width <= 0 || len(lines) <= most {
-		return lines
-	}
-	rest := fmt.Sprintf("… and %d more", len(lines)-most+1)
-	return append(lines[:most-1:most-1], s.Paint(Dim, rest))
-}
-
 // clipped are the first lines of a wrapped text. In a pipe it is one line, and whole.
 func (s *sheet) clipped(lines []string, most int) []string {
 	if len(lines) <= most {

@@ -64,17 +64,33 @@ func Status(v StatusView, s Style) []string {
 	case v.Rows > 0 && len(slices.Concat(blocks...)) > v.Rows:
 		blocks[3] = day(v, s, true)
 	}
-	last := sheet{Style: s}
+	last, next := sheet{Style: s}, sheet{Style: s}
 	last.add("runs", lastRuns(v, last.inner()))
-	return assemble(blocks, last.lines, v)
+	if len(v.Runs)+len(v.Fires)+len(v.Open) > 0 {
+		next.add("next", next.clipped(next.wrap(nextText(v, s)), 2))
+	}
+	return assemble(blocks, last.lines, next.lines, v)
+}
+
+// nextText is the command that frees the most, and why.
+func nextText(v StatusView, s Style) string {
+	next := v.Next()
+	if next.Command == "" {
+		return ""
+	}
+	text := s.Paint(Bold, plain.Line(next.Command))
+	if next.Frees > 0 {
+		text += " frees " + plain.Plural(next.Frees, "category")
+	}
+	return because(text, next.Text)
 }
 
 // assemble puts the blocks onto one screen: a blank line between them where there is room
-// for that beside a few runs, and as many runs as there is room for.
-func assemble(blocks [][]string, runs []string, v StatusView) (lines []string) {
+// for that beside a few runs, as many runs as there is room for, and last what to do next.
+func assemble(blocks [][]string, runs, next []string, v StatusView) (lines []string) {
 	const few = 3
 	taken, between := 0, 0
-	for _, b := range blocks {
+	for _, b := range append(slices.Clone(blocks), next) {
 		taken += len(b)
 		if len(b) > 0 {
 			between++
@@ -87,7 +103,7 @@ func assemble(blocks [][]string, runs []string, v StatusView) (lines []string) {
 	if v.Last < 0 && v.Rows > 0 {
 		runs = runs[:min(len(runs), max(v.Rows-taken-between, 0))]
 	}
-	for _, b := range append(blocks, runs) {
+	for _, b := range append(blocks, runs, next) {
 		if airy && len(lines) > 0 && len(b) > 0 {
 			lines = append(lines, "")
 		}
@@ -332,10 +348,9 @@ func lastRuns(v StatusView, s Style) []string {
 	if wide {
 		t.Columns = append(t.Columns, Column{Least: 8})
 	}
-	for _, r := range v.Runs {
-		if r.State != fleet.RunEnded {
-			continue
-		}
+	ended := plain.Kept(v.Runs, func(r fleet.RunStatus) bool { return r.State == fleet.RunEnded })
+	slices.SortStableFunc(ended, func(a, b fleet.RunStatus) int { return b.EndedAt.Compare(a.EndedAt) })
+	for _, r := range ended {
 		row := []Cell{
 			{short(r.EndedAt, v.At), Dim},
 			{string(r.ID), Dim},

@@ -62,14 +62,19 @@ func (s *sheet) alarms(v StatusView) {
 		if kind == inspect.AlertClosed || kind == inspect.AlertReview {
 			paint = Yellow
 		}
-		s.add(string(kind), s.some(s.painted(paint, texts[kind]), mostOf))
+		s.add(string(kind), s.some(paint, texts[kind]))
 	}
 }
 
-func (s *sheet) painted(p Paint, lines []string) []string {
-	inner := s.inner()
-	for i, line := range lines {
-		lines[i] = s.Paint(p, inner.Fit(line))
+// some are the first of many texts, each on two lines at most, and how many more there are. In a pipe nothing is left out.
+func (s *sheet) some(p Paint, texts []string) (lines []string) {
+	for i, text := range texts {
+		if s.Width > 0 && i == mostOf-1 && len(texts) > mostOf {
+			return append(lines, s.Paint(Dim, fmt.Sprintf("… and %d more", len(texts)-i)))
+		}
+		for _, line := range s.clipped(s.wrap(text), 2) {
+			lines = append(lines, s.Paint(p, line))
+		}
 	}
 	return lines
 }

@@ -324,13 +324,35 @@ func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]strin
 			f.Log.ErrorContext(ctx, "gate left open", slog.String("category", string(c)), slog.Any("err", err))
 		}
 	}
-	rot := ""
+	for c, reason := range f.roomFull(w) {
+		full[c] = cmp.Or(full[c], reason)
+	}
+	return full
+}
+
+// RoomFull is [Fleet.Full] without the gates of categories' own, and with the places that the next fire gives back.
+func (f *Fleet) RoomFull(ctx context.Context) map[fleet.Category]string {
+	w, err := f.InReview(ctx)
+	if err != nil {
+		f.Log.DebugContext(ctx, "places in review not read", slog.Any("err", err))
+	}
+	sights := f.Sights(ctx, w)
+	w.Taken = plain.Kept(w.Taken, func(p fleet.TakenPlace) bool {
+		return !slices.ContainsFunc(sights, func(s fleet.PlaceSight) bool {
+			return s.Run == p.Run && (s.State == fleet.PlaceReviewed || s.State == fleet.PlaceEmpty)
+		})
+	})
+	return f.roomFull(w)
+}
+
+func (f *Fleet) roomFull(w InReview) map[fleet.Category]string {
+	full, rot := map[fleet.Category]string{}, ""
 	if !w.Away {
 		rot = review.Rot(w.Items, f.Config.Review.Limit, f.Config.Review.MaxAge, w.At)
 	}
 	for _, c := range f.Config.CategoryNames() {
 		room := f.Config.Room(c)
-		if reason := cmp.Or(rot, room.Full(len(w.Taken), w.Away)); room.Takes && reason != "" && full[c] == "" {
+		if reason := cmp.Or(rot, room.Full(len(w.Taken), w.Away)); room.Takes && reason != "" {
 			full[c] = reason
 		}
 	}

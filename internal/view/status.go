@@ -84,6 +84,7 @@ func Status(name fleet.Name) View[inspect.Status] {
 			At("until", "", "null: until the run that tries it has ended", func(a inspect.StoppedAgent) time.Time { return a.Until }).OrNull(),
 			Int("failures", "", "", func(a inspect.StoppedAgent) int { return a.Failures }),
 			Text("reason", "", "", func(a inspect.StoppedAgent) string { return a.Why }),
+			Texts("categories", "", "that start nothing because of it", func(a inspect.StoppedAgent) []fleet.Category { return a.Categories }),
 		}, func(s status) []inspect.StoppedAgent {
 			list := slices.Clone(s.Stopped)
 			for i, a := range list {
@@ -109,6 +110,17 @@ func Status(name fleet.Name) View[inspect.Status] {
 			Text("reason", "", "", func(m fleet.TaskMemory) string { return m.Trouble }),
 		}, func(s status) []fleet.TaskMemory { return s.Untold }),
 		Each("spent_today", "UTC, with what sessions under way are expected to use", Spent(), func(s status) []fleet.Spent { return s.Spent }),
+		Sub("next", "the command that frees the most categories; null: nothing waits for a person", View[inspect.Alert]{
+			Text("command", "", "", func(a inspect.Alert) string { return a.Command }),
+			Int("frees", "", "", func(a inspect.Alert) int { return a.Frees }),
+			Text("reason", "", "", func(a inspect.Alert) string { return a.Text }),
+		}, func(s status) *inspect.Alert {
+			next := s.Next()
+			if next.Command == "" {
+				return nil
+			}
+			return &next
+		}),
 		Sub("in_review", "null: no category works in clones, or there are too many branches for a glance", View[review.Glance]{
 			Int("open", "", "", func(g review.Glance) int { return g.Open }),
 			Int("rotten", "", "of the open ones, those in conflict with the target, or with a failed check",
