@@ -94,10 +94,39 @@ func (e *Engine) notifyFire(ctx context.Context, v sight) error {
 	if at.Stuck { // the target does not follow its upstream any more until a person has seen to it
 		e.notify(ctx, fleet.Notice{Event: fleet.EventTargetStuck, Reason: at.Text + ": " + at.Fix, At: now})
 	}
-	for _, c := range slices.Sorted(maps.Keys(v.full)) {
-		e.notify(ctx, fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: v.full[c], At: now})
+	for scope, reason := range e.usedUp(v) {
+		e.notify(ctx, fleet.Notice{Event: fleet.EventBudget, Scope: scope, Reason: reason, At: v.Now})
 	}
-	return errors.Join(noHolds, noReviews, noTarget)
+	var unforgotten error
+	for _, c := range e.Config.CategoryNames() {
+		n := fleet.Notice{Event: fleet.EventWIPFull, Category: c, Reason: v.full[c], At: now}
+		if n.Reason != "" {
+			e.notify(ctx, n)
+		} else if e.wanted(n.Event) { // once it is full again, that is news
+			unforgotten = errors.Join(unforgotten, e.Store.ForgetNotice(ctx, n))
+		}
+	}
+	return errors.Join(noHolds, noReviews, noTarget, unforgotten)
+}
+
+// usedUp are the budgets of today that keep an agent from work in a category, and why.
+func (e *Engine) usedUp(v sight) map[fleet.Scope]string {
+	reasons := map[fleet.Scope]string{}
+	for _, c := range e.Config.CategoryNames() {
+		for _, agent := range e.Config.Categories[c].Agents {
+			for _, r := range e.Refusals(v.View, c, agent) {
+				if r.By == fleet.HinderedByBudget {
+					reasons[r.Scope] = r.Reason
+				}
+			}
+		}
+	}
+	return reasons
+}
+
+// wanted reports whether anybody is notified of an event.
+func (e *Engine) wanted(event fleet.Event) bool {
+	return e.Notices != nil && slices.Contains(e.Config.Notice.Events, event)
 }
 
 // day is the interval of reminders of work that waits for a person.
@@ -112,13 +141,15 @@ const forever = 100 * 365 * 24 * time.Hour
 // If we die between the note in the store and the sending, nobody gets this news until it is
 // due again.
 func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
-	if e.Notices == nil || !slices.Contains(e.Config.Notice.Events, n.Event) {
+	if !e.wanted(n.Event) {
 		return
 	}
 	every := time.Hour // a person who has not acted on it by then may have missed it
 	switch n.Event {   //nolint:exhaustive // the others are news whenever they are
-	case fleet.EventHeld, fleet.EventWentBack:
-		every = forever // it stays news for no longer than until it was sent
+	case fleet.EventHeld, fleet.EventWentBack, fleet.EventWIPFull:
+		every = forever // it stays news for no longer than until it was sent, or until the review has opened
+	case fleet.EventBudget:
+		every = n.At.Sub(n.At.UTC().Truncate(day)) // budgets begin anew with the day
 	case fleet.EventReviewSilent, fleet.EventTargetStuck:
 		every = max(every, day)
 	}
