@@ -232,7 +232,7 @@ func TestBrowserPhone(t *testing.T) {
 	if screens := float64(front.Height) / 844; screens > 4 {
 		t.Errorf("got a front of %.1f screens of 844 pixels, want at most 4", screens)
 	}
-	if want := regexp.MustCompile(`^(\d+ running|Nothing runs), (next fire|no timer) .*c0 paused, until it is resumed: the tracker is down.*\.$`); front.First != "summary" || !want.MatchString(front.Summary) {
+	if want := regexp.MustCompile(`^(\d+ running|Nothing runs), (next fire|no timer) .*c0 paused, until it is resumed: the tracker is down, by \S+.*\.$`); front.First != "summary" || !want.MatchString(front.Summary) {
 		t.Errorf("got %q first, %q; want the summary, like %s", front.First, front.Summary, want)
 	}
 	if len(front.Alerts) < 3 || len(front.Silent) > 0 {

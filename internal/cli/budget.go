@@ -13,6 +13,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/screen"
 	"stint/internal/view"
 )
 
@@ -59,7 +60,8 @@ func (a *app) printBudget(b inspect.Budget) {
 		case 1:
 			why = "as its last one was billed for"
 		}
-		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %.2f USD: %s.\n", plain.Text(n.Agent), plain.Count(n.Tokens), n.USD, why)
+		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %s: %s.\n",
+			plain.Text(n.Agent), plain.Count(n.Tokens), screen.Money{USD: n.USD, Guessed: n.USD}, why)
 		for _, bill := range n.Doubtful {
 			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", bill.Run, billText(bill))
 		}
@@ -75,13 +77,13 @@ func billText(b fleet.Bill) string {
 		words = append(words, plain.Count(*b.Tokens)+" tokens")
 	}
 	if b.USD != nil {
-		words = append(words, fmt.Sprintf("%.2f USD", *b.USD))
+		words = append(words, screen.Money{USD: *b.USD}.String())
 	}
 	return strings.Join(words, " and ")
 }
 
 func resetText(r fleet.Reset) string {
-	return fmt.Sprintf("%s: %d runs, %s tokens and %.2f USD struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), r.USD, r.Reason)
+	return fmt.Sprintf("%s: %d runs, %s tokens and %s struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), screen.Money{USD: r.USD, Guessed: r.Guessed}, r.Reason)
 }
 
 func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string) error {

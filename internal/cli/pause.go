@@ -30,7 +30,7 @@ sessions that are waiting are held back, too. Pausing again replaces the pause.`
 		Example: `  stint pause triage --for 8h --reason "the tracker is down"
   stint pause`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p.Category, p.Reason = fleet.Category(oneLine(args)), cmp.Or(p.Reason, "by "+a.user())
+			p.Category, p.Reason = fleet.Category(oneLine(args)), strings.TrimPrefix(p.Reason+", by "+a.user(), ", ")
 			until := "it is resumed"
 			if length > 0 {
 				p.Until = a.Now().Add(length)

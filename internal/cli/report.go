@@ -33,7 +33,7 @@ func newReport(a *app) *cobra.Command {
 		Long: `Sum up what the fleet did and what it cost, by category and agent. First come the
 problems: lanes held twice, categories that never get to work, or get far less or more than
 their entitlement, tasks and agents that keep failing, too many runs that did nothing, and
-an external selector that failed.
+an external selector that failed. Last comes what landed and what was rejected, and by whom.
 
 ENTITLED are the sessions to which the fires of that time entitled a category, by the shares
 of the categories that could start. RATIO is its sessions divided by that, PART its part of

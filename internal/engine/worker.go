@@ -738,6 +738,16 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	return v
 }
 
+// lastWords are what the agent said went wrong, or the last line that it printed where that is no transcript.
+func (w *worker) lastWords(t *grade.Transcript) string {
+	const most = 4 << 10
+	if t != nil {
+		return t.Err
+	}
+	text := strings.TrimSpace(w.Folders.Tail(w.run.ID, most))
+	return text[strings.LastIndexByte(text, '\n')+1:]
+}
+
 // judge gathers the evidence of a session whose agent is gone and gives the verdict; its use
 // and commits, and the time at which its agent can work again, go into the run. Evidence that
 // cannot be found out is left out, loudly: an agent that was not looked at did not fail.
@@ -767,6 +777,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	if e.Transcript, readErr = w.Transcript(w.run.Agent, spec.Files.Log); readErr != nil {
 		w.Log.WarnContext(ctx, "no evidence from the log", w.attrs(slog.Any("err", readErr))...)
 	}
+	e.Words = w.lastWords(e.Transcript)
 	if len(c.Check) > 0 && grade.WantsCheck(e) {
 		e.Check = &grade.Check{}
 		q, err := w.question(spec, c.Check, c.Timeout, false)

@@ -75,6 +75,9 @@ func leftBehind(reason string, e Evidence) string {
 }
 
 func failure(e Evidence, o fleet.Outcome, reason string) fleet.Verdict {
+	if e.Words != "" {
+		reason += " (it said: " + line(e.Words) + ")"
+	}
 	return fleet.Verdict{Outcome: o, Grade: new(0.0), Parts: counts(e), Reason: reason}
 }
 

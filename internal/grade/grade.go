@@ -30,6 +30,7 @@ type Evidence struct {
 	Opinion    *Opinion // nil: no grader was asked
 	Trusted    bool     // the operator trusts the agent: its own grade counts in full
 	Left       []string // beside the commits of its branch, for people
+	Words      string   // the agent's last; empty: none are known
 	Landed     string   // the branch that has the work already, though nobody reviewed it; empty: none has
 	Moved      string   // the branch that the workspace is on, where the session began on another; empty: it is the same
 }
@@ -56,6 +57,7 @@ type Transcript struct {
 	Usage      fleet.Usage `json:"-"`
 	Limit      *UsageLimit `json:"quota" doc:"the usage limit that it did not get over"`
 	Fault      *Fault      `json:"-"` // the same of its service, its login or its task
+	Err        string      `json:"-"` // what went wrong, in the agent's words; empty: it does not say
 }
 
 // UsageLimit is a usage limit.

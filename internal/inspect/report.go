@@ -1,7 +1,9 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -57,7 +59,45 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 		return report.Report{}, err
 	}
 	o.Fires = plain.Kept(fires, func(f fleet.Fire) bool { return !f.At.Before(o.From) })
+	if o.Reviewed, err = e.reviewed(ctx, o); err != nil {
+		return report.Report{}, err
+	}
 	return report.New(r, o), nil
+}
+
+// reviewed are the decisions of a span about work, the latest first.
+func (e *Explainer) reviewed(ctx context.Context, o report.Options) (list []report.Reviewed, err error) {
+	landed, err := e.Landed(ctx, mostDrawn)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range landed {
+		list = append(list, report.Reviewed{
+			Run: l.ID, Category: l.Category, Task: l.Task, Decision: fleet.DecisionLanded, By: l.By, At: l.At, As: l.As,
+		})
+	}
+	decisions, err := e.Store.Reviews(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for run, d := range decisions {
+		if d.Decision == fleet.DecisionRejected {
+			list = append(list, report.Reviewed{Run: run, Decision: d.Decision, By: d.By, At: d.DecidedAt, Reason: d.Reason})
+		}
+	}
+	list = plain.Kept(list, func(x report.Reviewed) bool { return !x.At.Before(o.From) && x.At.Before(o.To) })
+	for i, x := range list {
+		if x.Category != "" {
+			continue
+		}
+		r, err := e.Store.Run(ctx, x.Run)
+		if err != nil && !errors.Is(err, fleet.ErrNotFound) { // a branch of a run that the record does not know
+			return nil, err
+		}
+		list[i].Category, list[i].Task = r.Category, r.Task
+	}
+	slices.SortFunc(list, func(a, b report.Reviewed) int { return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.Run, a.Run)) })
+	return list, nil
 }
 
 // pastOf reads the record that the options ask for and sets their step, and their beginning

@@ -23,6 +23,19 @@ type Options struct {
 	Fires    []fleet.Fire                   // the latest
 	AllRuns  bool                           // Runs are all that there were in that time
 	Tasks    []fleet.Task                   // as they are now, with what is remembered of them
+	Reviewed []Reviewed                     // the latest first
+}
+
+// Reviewed is a decision about the work of a run.
+type Reviewed struct {
+	Run      fleet.RunID
+	Category fleet.Category
+	Task     fleet.TaskID
+	Decision fleet.ReviewDecision // landed or rejected
+	By       string               // a user's name, forge or git
+	At       time.Time
+	As       string // the target's commit that has landed work; empty: nobody knows
+	Reason   string // of a rejection
 }
 
 // Report says what a fleet did in a span of time, and what it came to.

@@ -57,6 +57,10 @@ func reported() report.Report {
 		{Category: "cross-repo-maintenance", Agent: "codex", Sessions: 3, USD: 2, Refused: 1},
 		{Category: "docs", Agent: "claude", Sessions: 9, USD: 12}, // nothing became of it yet
 	}
+	done.Reviewed = []report.Reviewed{
+		{Run: "01kw1sykt000001f", Category: "code", Task: "fix-login", Decision: fleet.DecisionLanded, By: "alice", At: before(hour), As: "0123456789abcdef"},
+		{Run: "01kw1sws7000001f", Category: "docs", Decision: fleet.DecisionRejected, By: "bob", At: before(26 * hour), Reason: "it says the same as the manual"},
+	}
 	return done
 }
 

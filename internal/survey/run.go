@@ -119,7 +119,7 @@ func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
 	}
 	t := &grade.Transcript{
 		Success: s.Success, ToolCalls: s.ToolCalls, ToolErrors: s.ToolErrors, Retries: s.Retries,
-		Usage: fleet.Usage{USD: s.CostUSD},
+		Usage: fleet.Usage{USD: s.CostUSD}, Err: s.Err,
 	}
 	if total := s.Tokens.Total(); total > 0 {
 		t.Usage.Tokens = &total

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -167,6 +168,7 @@ func Report(name fleet.Name) View[report.Report] {
 			Word("category", "", "", func(p report.PairUse) fleet.Category { return p.Category }),
 			Word("agent", "", "", func(p report.PairUse) string { return p.Agent })), func(r rep) []report.PairUse { return r.Pairs }),
 		Each("merged", "by category and agent, of the latest 1500 runs", MergedWork(), func(r rep) []report.MergedWork { return r.Merged }),
+		Each("reviewed", "the latest first", Decision(), func(r rep) []report.Reviewed { return r.Reviewed }),
 		Span("step_seconds", "", "", func(r rep) time.Duration { return r.Step }),
 		Each("steps", "that had runs", With(Use(), func(s report.Step) report.Use { return s.Use },
 			At("from", "", "", func(s report.Step) time.Time { return s.From })), func(r rep) []report.Step { return r.Steps }),
@@ -262,7 +264,29 @@ func ReportTables(r report.Report) (all []Shown) {
 		grades("Agent", "Alone").shows(agents, Page{ID: "agents", Caption: "Agents: their grades, in all and by category"}),
 		MergedWork().shows(r.Decided(), Page{
 			ID: "merged", Caption: "Merged work; sessions and cost are of all, also of those whose work was not merged",
+		}),
+		Decision().shows(r.Reviewed[:min(len(r.Reviewed), mostReviewed)], Page{
+			ID: "reviewed", Caption: "What landed and what was rejected, the latest first", Now: r.To,
 		}))
+}
+
+// mostReviewed is how many decisions people are shown; "stint review --landed" lists more.
+const mostReviewed = 20
+
+// Decision is a decision about the work of a run.
+func Decision() View[report.Reviewed] {
+	type decision = report.Reviewed
+	return View[decision]{
+		Age("at", "", func(d decision) time.Time { return d.At }),
+		Link("run", "Run", "", func(d decision) Ref { return OfRun(d.Run) }),
+		Word("category", "Category", "", func(d decision) fleet.Category { return d.Category }),
+		TextLink("task", "Task", "", func(d decision) Ref { return OfTask(d.Task) }).Wide(),
+		Word("decision", "Decision", "landed or rejected", func(d decision) string { return string(d.Decision) }),
+		Word("by", "By", "a user's name, forge or git", func(d decision) string { return d.By }),
+		Word("landed_as", "", "the target's commit; null: nobody knows, or it was rejected", func(d decision) string { return d.As }).OrNull(),
+		Text("reason", "", "of a rejection", func(d decision) string { return d.Reason }),
+		Text("", "As, or why", "", func(d decision) string { return cmp.Or(d.Reason, d.As[:min(len(d.As), 12)]) }),
+	}
 }
 
 // spendingRow is a part of what was used, or all of it.
