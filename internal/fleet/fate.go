@@ -25,10 +25,10 @@ func (k FateKind) Landed() bool { return k == FateMerged || k == FateChanged || 
 
 // Fate is one thing that became of a run's work.
 type Fate struct {
-	Run     RunID
-	At      time.Time // when it happened
-	Kind    FateKind
-	Witness string   // a commit, or who says so: a run's work has one fate of a kind by each
-	Reason  string   // empty: the kind says it all
-	Grade   *float64 // of the run, as of now; nil: it has none
+	Run     RunID     `json:"run"`
+	At      time.Time `json:"at"` // when it happened
+	Kind    FateKind  `json:"kind"`
+	Witness string    `json:"witness"` // a commit, or who says so: a run's work has one fate of a kind by each
+	Reason  string    `json:"reason"`  // empty: the kind says it all
+	Grade   *float64  `json:"grade"`   // of the run, as of now; nil: it has none
 }

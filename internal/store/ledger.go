@@ -7,8 +7,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// Ledger is what is on record of all that ever ran, beside the figures that are kept of it: each
-// of these can be worked out anew.
+// Ledger has the record of all that ever ran, and the figures that are kept of it: each of these can be worked
+// out anew.
 type Ledger struct {
 	Recount  bandit.Recount
 	Runs     []Entry      // oldest first
@@ -21,7 +21,7 @@ type Ledger struct {
 	Edge     Edge
 }
 
-// Edge is where the record begins, if not all of it is kept.
+// Edge marks the beginning of the record, if not all of it is kept.
 type Edge struct {
 	From   time.Time    // runs that ended before may be gone, with all that was theirs; zero: all are kept
 	Fire   fleet.FireID // of fires up to this one inputs, selections and choices are gone
@@ -31,7 +31,7 @@ type Edge struct {
 // Gone reports whether a run of this id may have been on record.
 func (e Edge) Gone(id fleet.RunID) bool { return !e.From.IsZero() && id < fleet.NewRunID(e.From, 0) }
 
-// Entry is what a run says for the figures.
+// Entry has the part of a run that the figures depend on.
 type Entry struct {
 	bandit.Recounted // by its row
 	ID               fleet.RunID
@@ -45,7 +45,7 @@ type Entry struct {
 	USD              float64
 }
 
-// DaySpent is what a scope used in a day.
+// DaySpent is the use of a scope in a day.
 type DaySpent struct {
 	Day string
 	fleet.Spent

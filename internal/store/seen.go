@@ -7,7 +7,7 @@ type Server struct {
 	Synchronous bool   // a standby has what it acknowledges
 }
 
-// Seen is what a machine knows of the last write of its own that a shared store acknowledged.
+// Seen describes the last write of a machine that a shared store acknowledged.
 type Seen struct {
 	System      string
 	Timeline    int
@@ -29,7 +29,7 @@ func (s Seen) Before(other Seen) bool {
 	return s.Timeline < other.Timeline || s.Timeline == other.Timeline && (s.Host != other.Host || s.Writes < other.Writes)
 }
 
-// Memory is where a machine keeps what it has seen. All of its processes have the same.
+// Memory keeps the last write that a machine has seen acknowledged. All of its processes share it.
 type Memory interface {
 	Seen() Seen // zero: nothing
 	// Remember keeps what was seen, unless something later was. A write that is not remembered is not

@@ -62,7 +62,7 @@ type TakeRequest struct {
 	Known   Known         // what the caller found out of the claim in the way
 }
 
-// Known is what was found out of the session that holds a claim. It counts for that
+// Known is the liveness of the session that holds a claim. It counts for that
 // claim at that epoch alone.
 type Known struct {
 	Key     fleet.Key // of which it is known, among several
@@ -106,7 +106,7 @@ type Offer struct {
 	Owed    fleet.TaskLeft    // what the task's tracker is owed from then on; without a call, nothing
 }
 
-// Begun is how a request for a session ended.
+// Begun is the answer to a request for a session: a grant, or the reasons against one.
 type Begun struct {
 	Claim   fleet.Claim        // under which the run works; of no key: there is no session
 	Offer   int                // that was granted
@@ -116,7 +116,7 @@ type Begun struct {
 	Refused fleet.RefusedError // without a reason: no agent was refused
 }
 
-// Denial is why an offer was not to be had.
+// Denial gives the reason for which an offer was not to be had.
 type Denial struct {
 	Claim  fleet.Claim // the one in the way; of no key: none
 	Reason string
@@ -148,8 +148,8 @@ type Listing struct {
 	Holder fleet.Holder // empty: anybody's
 }
 
-// Standing is who holds what at one instant of the store's clock. Whether a claim has expired
-// is judged by that clock alone.
+// Standing has the claims and open runs at one instant of the store's clock. That clock alone says
+// which claims have expired.
 type Standing struct {
 	At     time.Time
 	Claims []fleet.Claim // ordered by key
@@ -192,13 +192,13 @@ type Firing struct {
 	// Host is the machine that fires, by its own word; without an id it says nothing. A machine that was
 	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
 	Host fleet.Host
-	// Budget is what all sessions of a day may use.
+	// Budget bounds the use of all sessions of a day.
 	Budget bandit.Amounts
 	Extra  bool // between the fires of a timer: no round passes
 }
 
-// Bounds are how many sessions may be under way at once, for one who decides on more of them, and
-// what was under way when that one looked. A category or an agent without a bound is left out.
+// Bounds limit the sessions that may be under way at once, for one who decides on more of them. They name the runs
+// that were under way when that one looked. A category or an agent without a bound is left out.
 type Bounds struct {
 	Lanes  map[fleet.Category]int
 	Agents map[string]int
@@ -215,7 +215,7 @@ type Slots struct {
 // Bounds reports whether the slots are for sessions of a category.
 func (s Slots) Bounds(c fleet.Category) bool { return len(s.Of) == 0 || slices.Contains(s.Of, c) }
 
-// Snapshot is what a ranking reads of the store, all at one instant.
+// Snapshot has all that a ranking reads of the store, at one instant.
 type Snapshot struct {
 	Standing // of the claims that may stand in the way; [fleet.Claim.Free] decides
 
@@ -235,7 +235,7 @@ type Snapshot struct {
 	Tasks  []fleet.TaskMemory // by task
 }
 
-// Coming is what is remembered of a category, in the round of the next fire of a machine, if that counts.
+// Coming returns the arm of a category in the round of the next fire of a machine, if that counts.
 // A machine without an id begins a round with every fire.
 func (s Snapshot) Coming(c fleet.Category, host string) bandit.Arm {
 	arm := s.Arms[c].Arm
@@ -250,7 +250,7 @@ func (s Snapshot) RoundsOf(host string) func(fleet.Category) fleet.Round {
 	return func(c fleet.Category) fleet.Round { return s.Coming(c, host).Round }
 }
 
-// Agent is what is known of an agent.
+// Agent returns the state of an agent; of one that nobody knows, a zero one with its name.
 func (s Snapshot) Agent(name string) fleet.AgentState {
 	state := fleet.AgentState{Agent: name}
 	for _, a := range s.Agents {
@@ -262,7 +262,7 @@ func (s Snapshot) Agent(name string) fleet.AgentState {
 	return state
 }
 
-// TaskSight is what a task's source was seen to show, against what was remembered.
+// TaskSight compares the state that a task's source shows with the one that was remembered.
 type TaskSight struct {
 	fleet.TaskMemory
 	Was    string // seen of it before
@@ -272,13 +272,13 @@ type TaskSight struct {
 	Edited bool   // somebody has changed its text: what sessions brought it counts no longer
 }
 
-// Arm is what is remembered of a category.
+// Arm is the memory of a category.
 type Arm struct {
 	bandit.Arm
 	Ended time.Time // of the last session that had a claim; zero without any
 }
 
-// Lesson is what is remembered of one version of a lesson in one category.
+// Lesson is the memory of one version of a lesson in one category.
 type Lesson struct {
 	ID       fleet.LessonID
 	Version  string
@@ -368,7 +368,7 @@ type Gone struct {
 	// Silent says that nobody but another machine could know: the run is left alone if that machine
 	// was heard of meanwhile, see [fleet.Run.Silent].
 	Silent bool
-	// By is where the one is that says so. A word from a start of a machine that was followed by
+	// By names the place of the caller. A word from a start of a machine that was followed by
 	// another is refused with [fleet.ErrUsage]: it is from a copy of that machine.
 	By fleet.Seat
 }

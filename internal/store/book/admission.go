@@ -43,9 +43,9 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 	return list
 }
 
-// Settle is what a session's end changes of what every scope used, by what was reserved for it:
-// what it used counts in place of that. Where it does not say, as after a kill, the reserve stays:
-// it is the best guess, and assumed as its cost.
+// Settle returns the change that a session's end makes to the use of each of its scopes: its own use counts in place
+// of its reserve. If it does not say what it used, as after a kill, the reserve stays: it is the best guess, and
+// assumed as its cost.
 func Settle(reserved fleet.Spent, r fleet.Run) (change fleet.Spent, assumed bool) {
 	change = reserved
 	if r.Verdict.Ours && r.Usage.Tokens == nil && r.Usage.USD == nil { // no agent was at work

@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// firstLimit is how long an agent rests that met a usage limit and did not say for
-	// how long; each further one doubles it, up to mostLimit.
+	// firstLimit is the rest of an agent that met a usage limit and did not say when that ends.
+	// Each further limit doubles the rest, up to mostLimit.
 	firstLimit, mostLimit = 15 * time.Minute, 6 * time.Hour
-	// lastingRest is how long an agent rests whose login or model needs a person: then one
+	// lastingRest is the rest of an agent whose login or model needs a person: then one
 	// session tries whether somebody came.
 	lastingRest = time.Hour
-	// firstFault is how long an agent rests whose service failed in a way that passes;
-	// each further one doubles it, up to mostFault.
+	// firstFault is the rest of an agent whose service failed in a way that passes.
+	// Each further fault doubles the rest, up to mostFault.
 	firstFault, mostFault = 2 * time.Minute, time.Hour
-	// openTime is how long an agent rests that failed again and again.
+	// openTime is the rest of an agent that failed again and again.
 	openTime = 30 * time.Minute
 )
 
-// Judgement is what the end of a session says of its agent.
+// Judgement is the verdict of a session's end on its agent.
 type Judgement struct {
 	Agent fleet.AgentState
 	Run   fleet.Run // as it is to be recorded
@@ -161,7 +161,7 @@ func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultK
 	a.Host = host
 }
 
-// rest is how long an agent rests that met something for so many times in a row: twice as long
+// rest returns the rest of an agent that met something so many times in a row: twice as long
 // each time, and up to a quarter more, which depends on the run alone.
 func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 	long := min(most, first<<min(times-1, 10))

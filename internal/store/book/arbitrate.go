@@ -59,7 +59,7 @@ func skip(c *fleet.Choice, reason string, own bool) {
 	c.Reason += "; " + reason
 }
 
-// withdraw is what is due to the categories that were not taken, for no more sessions than start.
+// withdraw returns the dues of the categories that were not taken, for no more sessions than start.
 func withdraw(due map[fleet.Category]float64, taken map[fleet.Category]bool, starts int) map[fleet.Category]float64 {
 	left, sum := map[fleet.Category]float64{}, 0.0
 	for _, c := range slices.Sorted(maps.Keys(due)) { // the order must not decide the last bit

@@ -1,6 +1,6 @@
-// Package book is what a write to the store decides: pure functions from what is on record to what
-// is to be. A store reads the rows, asks here within its transaction, and writes the answer; what
-// explains a decision beforehand asks the same function.
+// Package book has the rules of the store's writes: pure functions from the rows on record to the rows to be written.
+// A store reads the rows, asks here within its transaction, and writes the answer. The commands that explain a
+// decision beforehand ask the same function.
 package book
 
 import (
@@ -23,9 +23,9 @@ func AsPicked(o store.Offer, m fleet.TaskMemory) string {
 	return fmt.Sprintf("task %q was left %s while this run looked", o.Task, m.State)
 }
 
-// Left is what is remembered of a task once a session has ended: the state that it left it in, what
-// is owed to the task's source, and how many worked on it in vain. Now is the round of its category.
-// It reports false if nobody has worked on the task, and nothing need be remembered of that.
+// Left returns the memory of a task after a session has ended: the state in which it was left, the report that its
+// source is owed, and the number of sessions in vain. Now is the round of its category. It reports false if nobody
+// has worked on the task, and nothing need be remembered.
 func Left(before fleet.TaskMemory, r fleet.Run, now fleet.Round) (m fleet.TaskMemory, remembered bool) {
 	m = before.After(r, now)
 	untouched := m == before && !r.Left.Changed

@@ -9,7 +9,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// Take is how a request for a claim ends, by the claim on record: one that was never granted has
+// Take decides on a request for a claim, by the claim on record: one that was never granted has
 // no epoch.
 func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
 	own := t.Renews && c.Holder == t.Holder && c.ReleasedAt.IsZero()
@@ -33,8 +33,8 @@ func Released(c fleet.Claim, h store.Hold, ending fleet.Ending, reason string) b
 	return h.Epoch > 0 && c.Epoch == h.Epoch && c.Holder == h.Holder && !c.ReleasedAt.IsZero() && c.Ending == ending && c.Reason == reason
 }
 
-// known is what the caller knows of the session that holds a claim. Nothing frees a
-// session's claim from who has not asked: it counts as living.
+// known returns the caller's knowledge of the session that holds a claim. For a caller who has not
+// asked, the session lives: nothing frees its claim.
 func known(k store.Known, c fleet.Claim) fleet.Liveness {
 	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
 		return k.Session
@@ -78,7 +78,7 @@ func (p Tx) grant(r store.TakeRequest) (fleet.Grant, table.Claim, error) {
 		if c.Epoch > 0 && c.ReleasedAt.IsZero() {
 			over = c.ExpiresAt
 		}
-		l := p.lineage()
+		l := p.fleet().Lineage
 		c = table.Claim{Claim: fleet.Claim{
 			Key: r.Key, Holder: r.Holder, Epoch: l.Epoch(c.Epoch, c.Incarnation), AcquiredAt: p.Now(), ExpiresAt: table.Whole(p.Now().Add(r.TTL)), Note: r.Note, Attempt: r.Attempt,
 		}, Incarnation: l.Incarnation, TookOver: over}

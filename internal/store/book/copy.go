@@ -58,12 +58,12 @@ func (p Tx) fill(from Tx) error {
 	for i, t := range here {
 		t.Fill(there[i])
 	}
-	p.Fleet.Put(table.Fleet{Fires: from.fleet().Fires, Edge: from.fleet().Edge})
-	away, _ := from.Away.Get(fleet.Away{})
-	p.Away.Put(away)
-	if l := from.lineage(); l.Incarnation > 0 { // of its servers, this is none
-		p.Lineage.Put(fleet.Lineage{Incarnation: l.Incarnation})
+	row, was := p.fleet(), from.fleet()
+	row.Fires, row.Edge, row.Away = was.Fires, was.Edge, was.Away
+	if was.Lineage.Incarnation > 0 { // of its servers, this is none
+		row.Lineage = fleet.Lineage{Incarnation: was.Lineage.Incarnation}
 	}
+	p.Fleet.Put(row)
 	return nil
 }
 

@@ -13,9 +13,8 @@ import (
 // AddFates records what became of the work of runs, and corrects what was learnt of them. It returns
 // those that are news, with the grades.
 func (p Tx) AddFates(list []fleet.Fate) (news []fleet.Fate) {
-	ids := table.In(plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run }))
-	runs := p.Runs.Ask("id", ids)
-	p.Ahead(runs, p.Fates.Ask("run", ids), p.Lessons.Ask("category", runs.Col("category")))
+	runs := p.Runs.Ask("id", table.In(plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run })))
+	p.Ahead(runs, p.Lessons.Ask("category", runs.Col("category")))
 	p.Ahead(p.asksRanking()...)
 	for _, f := range list {
 		if r, found := p.run(f.Run); found {
@@ -33,17 +32,18 @@ func (p Tx) addFate(f fleet.Fate, r table.Run) (fleet.Fate, bool) {
 		f.At = p.Now()
 	}
 	f.At = table.Whole(f.At)
-	var before []fleet.Fate
-	for _, known := range p.Fates.Where("run", f.Run) {
-		if known.Kind == f.Kind && known.Witness == f.Witness {
-			return f, false
-		}
-		before = append(before, known.Fate)
+	if slices.ContainsFunc(r.Fates, func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness }) {
+		return f, false
 	}
-	f.Grade = Graded(r.Verdict.Grade, before, f)
+	f.Grade = Graded(r.Verdict.Grade, r.Fates, f)
 	was := cmp.Or(r.Grade, r.Verdict.Grade)
-	p.Fates.Put(table.Fate{Fate: f, Seq: len(before) + 1})
-	r.Grade = f.Grade
+	r.Fates, r.Grade = append(slices.Clone(r.Fates), f), f.Grade
+	if r.FatedAt.IsZero() || f.At.Before(r.FatedAt) {
+		r.FatedAt = f.At
+	}
+	if f.Kind.Landed() && f.At.After(r.LandedAt) {
+		r.LandedAt = f.At
+	}
 	p.Runs.Put(r)
 	if f.Grade != nil {
 		p.correct(r, *was, *f.Grade)

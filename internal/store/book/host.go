@@ -17,7 +17,7 @@ import (
 // their heartbeats.
 const heardEvery = 10 * time.Second
 
-// bootsKept is how many starts of a machine are remembered: a copy that is older than these is taken for the machine.
+// bootsKept bounds the starts of a machine that are remembered: a copy that is older than these is taken for the machine.
 const bootsKept = 256
 
 // Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
@@ -96,7 +96,7 @@ func (p Tx) hear(host string) (news bool) {
 	return news
 }
 
-// tailsKept is how long the tails of logs are kept.
+// tailsKept is the age at which the tail of a log is deleted.
 const tailsKept = 14 * 24 * time.Hour
 
 // keepTail keeps the last of what a session printed, in place of what was kept of it.

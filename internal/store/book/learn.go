@@ -186,13 +186,13 @@ func (p Tx) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Less
 func (p Tx) Resume(c fleet.Category) (ended []string) {
 	rest := p.Tasks.Ask(resting())
 	p.Ahead(p.asksRanking()...)
-	p.Ahead(p.Lineage.Ask(), p.Agents.Ask(), rest, p.Runs.Ask("id", rest.Col("run")))
+	p.Ahead(p.Fleet.Ask(), p.Agents.Ask(), rest, p.Runs.Ask("id", rest.Col("run")))
 	if p.Pauses.Delete(fleet.Pause{Category: c}) {
 		ended = append(ended, "its pause")
 	}
-	if l := p.lineage(); c == "" && l.Bars(p.Now()) {
-		l.GrantsFrom = p.Now()
-		p.Lineage.Put(l)
+	if row := p.fleet(); c == "" && row.Lineage.Bars(p.Now()) {
+		row.Lineage.GrantsFrom = p.Now()
+		p.Fleet.Put(row)
 		ended = append(ended, "the wait of a store that went back")
 	}
 	arms := p.ranking().Arms

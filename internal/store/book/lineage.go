@@ -57,10 +57,11 @@ func (m Meeting) Lineage(l fleet.Lineage, written int64, now time.Time) fleet.Li
 // Restored takes a person's word that the store is a backup: machines may have lost writes that none of those knows of
 // that write next, and would grant their epochs again. It returns the lineage from then on.
 func (p Tx) Restored(pause time.Duration) fleet.Lineage {
-	l := p.lineage()
+	row := p.fleet()
+	l := &row.Lineage
 	l.Incarnation, l.Since, l.Lost, l.GrantsFrom = l.Incarnation+1, p.Now(), 0, table.Whole(p.Now().Add(pause))
-	p.Lineage.Put(l)
-	return l
+	p.Fleet.Put(row)
+	return *l
 }
 
 // Same reports whether two lineages are alike.
@@ -68,15 +69,9 @@ func Same(a, b fleet.Lineage) bool {
 	return a.Incarnation == b.Incarnation && a.Lost == b.Lost && a.GrantsFrom.Equal(b.GrantsFrom) && a.Synchronous == b.Synchronous && maps.Equal(a.Servers, b.Servers)
 }
 
-// lineage is the store's; of one that is a single machine's, nothing is known.
-func (p Tx) lineage() fleet.Lineage {
-	l, _ := p.Lineage.Get(fleet.Lineage{})
-	return l
-}
-
 // barred refuses a grant while the sessions find out whether the store still has their claims.
 func (p Tx) barred() error {
-	if l := p.lineage(); l.Bars(p.Now()) {
+	if l := p.fleet().Lineage; l.Bars(p.Now()) {
 		return fleet.WithHint(fleet.RefusedError{
 			Reason: "nothing is granted before " + l.GrantsFrom.Format(time.RFC3339) + ": " + l.Reason(),
 			By:     fleet.HinderedByPause, Outcome: fleet.Unavailable,

@@ -144,12 +144,12 @@ func (p Tx) begins(b store.Begin) {
 		}
 		p.Ahead(p.Agents.Ask("agent", agent))
 		if t.Room.Takes { // a run that worked before may have its place
-			p.Ahead(p.Reviews.Like(reviewRow(b.Run)), p.Reviews.Ask("taken", 1), p.Away.Ask())
+			p.Ahead(p.Reviews.Like(reviewRow(b.Run)), p.Reviews.Ask("taken", 1), p.Fleet.Ask())
 		}
 	}
 }
 
-// overtaken is what has come in the way of an offer since the run looked, or "".
+// overtaken returns the reason against an offer that has come up since the run looked, or "".
 func (p Tx) overtaken(run fleet.RunID, o store.Offer) string {
 	if reason := AsPicked(o, p.task(o.Task)); reason != "" {
 		return reason
@@ -199,7 +199,7 @@ func (p Tx) start(b store.Begin, o store.Offer, r *table.Run) fleet.RefusedError
 	return allRefused(refusals)
 }
 
-// allRefused is why a run did not begin that has these agents.
+// allRefused puts the refusals of a run's agents into one.
 func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 	all := fleet.RefusedError{Outcome: fleet.Unavailable}
 	if len(list) == 1 {
@@ -225,8 +225,7 @@ func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a.Others = bandit.Others(p.ranking().Pairs, t.Agent)
 	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
 	if t.Room.Takes {
-		away, _ := p.Away.Get(fleet.Away{})
-		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), away.At(p.Now())
+		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), p.fleet().Away.At(p.Now())
 	}
 	for _, o := range p.underWay() {
 		if o.ID == r.ID {

@@ -147,15 +147,19 @@ func (w Writer) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceS
 func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
 	return w.note(ctx, func(p Tx) {
 		a.Since, a.Until = p.Now(), table.Whole(a.Until)
-		p.Away.Put(a)
+		row := p.fleet()
+		row.Away = a
+		p.Fleet.Put(row)
 	}, "note that the reviewer is away")
 }
 
 // ComeBack ends that the reviewer is away.
 func (w Writer) ComeBack(ctx context.Context) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool {
-		away, _ := p.Away.Get(fleet.Away{})
-		p.Away.Put(fleet.Away{})
+		row := p.fleet()
+		away := row.Away
+		row.Away = fleet.Away{}
+		p.Fleet.Put(row)
 		return !away.Since.IsZero()
 	}, "note that the reviewer is back")
 }

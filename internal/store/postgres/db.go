@@ -220,9 +220,9 @@ type write struct {
 	m       book.Meeting
 	kind    book.Kind
 	begun   bool
-	failed  error         // why the server did not answer
-	lineage fleet.Lineage // of the store; zero: it has none
-	written int64         // by this machine
+	failed  error       // why the server did not answer
+	fleet   table.Fleet // the row; zero for a renewal
+	written int64       // by this machine
 }
 
 // read asks the server. With the first question the write begins: the fleet's row is locked, unless only a claim is
@@ -250,7 +250,7 @@ func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statem
 	}
 	trip := append(append(w.d.begins("begin"), w.d.past.asks(&w.m)...), row)
 	if w.kind != book.Renewal {
-		trip = append(trip, table.Lineage().Select(func(l fleet.Lineage) { w.lineage = l }, ""))
+		trip = append(trip, table.Fleets().Select(func(f table.Fleet) { w.fleet = f }, ""))
 	}
 	if w.counts() {
 		trip = append(trip, table.Writes().Select(func(a table.Acknowledged) { w.written = a.Writes }, "where host = $1", w.m.Host))
@@ -269,7 +269,7 @@ func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statem
 		return deposed{w.m}
 	}
 	w.tx.Tx.Begin(now, local)
-	w.tx.Lineage.Know(w.lineage)
+	w.tx.Fleet.Know(w.fleet)
 	if w.counts() && !w.d.dryRun {
 		return w.meet(ctx, c)
 	}
@@ -284,11 +284,12 @@ func (w *write) counts() bool { return w.kind != book.Renewal && w.m.Host != "" 
 //
 // If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
 func (w *write) meet(ctx context.Context, c *pgconn.PgConn) error {
-	l := w.m.Lineage(w.lineage, w.written, w.tx.Now())
-	if book.Same(l, w.lineage) {
+	row := w.fleet
+	row.Lineage = w.m.Lineage(row.Lineage, w.written, w.tx.Now())
+	if book.Same(row.Lineage, w.fleet.Lineage) {
 		return nil
 	}
-	return cmp.Or(w.save(ctx, c, l, table.Lineage().Put(l)), error(passed{errMet}))
+	return cmp.Or(w.save(ctx, c, row, table.Fleets().Put(row)), error(passed{errMet}))
 }
 
 // commit writes what was decided.
@@ -302,14 +303,14 @@ func (w *write) commit(ctx context.Context, c *pgconn.PgConn) error {
 	if !w.begun {
 		return nil
 	}
-	l, _ := w.tx.Lineage.Get(fleet.Lineage{})
-	return w.save(ctx, c, l, list...)
+	row, _ := w.tx.Fleet.Get(table.Fleet{})
+	return w.save(ctx, c, row, list...)
 }
 
 // save writes. If we die after it and before the machine remembers it, the write is not missed should the store lose it.
-func (w *write) save(ctx context.Context, c *pgconn.PgConn, l fleet.Lineage, list ...table.Statement) error {
+func (w *write) save(ctx context.Context, c *pgconn.PgConn, row table.Fleet, list ...table.Statement) error {
 	counts := len(list) > 0 && w.counts()
-	seen := store.Seen{System: w.m.Server.System, Timeline: w.m.Server.Timeline, Incarnation: l.Incarnation, Host: w.m.Host, Writes: w.written + 1}
+	seen := store.Seen{System: w.m.Server.System, Timeline: w.m.Server.Timeline, Incarnation: row.Lineage.Incarnation, Host: w.m.Host, Writes: w.written + 1}
 	if counts {
 		list = append(list, table.Writes().Put(table.Acknowledged{Host: w.m.Host, Writes: seen.Writes}))
 	}
@@ -343,7 +344,7 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 	})
 }
 
-// begins is how a transaction begins.
+// begins returns the statements by which a transaction begins.
 func (d *DB) begins(how string) []table.Statement {
 	return append([]table.Statement{{SQL: how}}, d.limits...)
 }

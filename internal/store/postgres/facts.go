@@ -25,7 +25,7 @@ func Section(path, name string) map[string]string {
 	return s.Settings
 }
 
-// Condition is what a server says of itself.
+// Condition has the facts that a server tells of itself.
 type Condition struct {
 	Version           int // of PostgreSQL, such as 150018
 	Schema            int // of the fleet: its version; 0: there is none
@@ -81,6 +81,6 @@ func (d *DB) Condition(ctx context.Context) (s Condition, err error) {
 		return s, err
 	}
 	return s, d.Read(ctx, func(time.Time) []table.Statement {
-		return []table.Statement{table.Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, "")}
+		return []table.Statement{table.Fleets().Select(func(f table.Fleet) { s.Lineage = f.Lineage }, "")}
 	})
 }

@@ -93,7 +93,7 @@ func translate(err error) error {
 	return err
 }
 
-// hints are what to do about an error of the server; empty: nobody knows.
+// hints returns the way out of an error of the server; empty: nobody knows one.
 func hints(code string) string {
 	return map[string]string{
 		codeForbidden:  "a role such as stint_FLEET_ro only reads: to write, connect as the fleet's role; one that lacks a right gets it by stint store migrate, as the owner of the schema",

@@ -14,7 +14,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// past is what this machine knows of the store's past. Without a memory it knows nothing, and asks for
+// past has this machine's knowledge of the store's past. Without a memory it knows nothing, and asks for
 // nothing.
 type past struct {
 	memory store.Memory
@@ -22,7 +22,7 @@ type past struct {
 	host   func() string
 }
 
-// errMet is why a write is tried once more: the store's lineage was written first.
+// errMet has a write tried once more: the store's lineage was written first.
 var errMet = errors.New("the store's lineage was written")
 
 // ErrDeposed is a server from which the fleet has moved on.
@@ -48,7 +48,7 @@ func (d *DB) Restored(ctx context.Context) (l fleet.Lineage, err error) {
 	return l, err
 }
 
-// meeting is what is known before the server answers.
+// meeting returns the facts that are known before the server answers.
 func (p past) meeting() (m book.Meeting) {
 	if p.memory != nil && p.host != nil {
 		m = book.Meeting{Host: p.host(), Seen: p.memory.Seen(), Pause: p.pause}

@@ -19,12 +19,12 @@ func Role(name fleet.Name) string { return "stint_" + string(name) }
 // Reader is the name of the role that only looks: for dashboards.
 func Reader(name fleet.Name) string { return Role(name) + "_ro" }
 
-// makes is how an administrator makes a role: stint makes none, and knows no password.
+// makes returns the statement by which an administrator makes a role: stint makes none, and knows no password.
 func makes(role string, connections int) string {
 	return fmt.Sprintf("create role %s login connection limit %d;", quoted(role), connections)
 }
 
-// grants are what a role gets in the schema, and nothing else there.
+// grants returns the statements that give a role its rights in the schema, and no others there.
 func (d *DB) grants(role string, works bool) string {
 	var s strings.Builder
 	say := func(format string) { fmt.Fprintf(&s, format+";\n", d.schema, quoted(role)) }
@@ -59,7 +59,7 @@ from pg_class where relnamespace = to_regnamespace($1)), '')`
 // The roles of these names, but the one that owns the schema: it may do anything there.
 const others = `select rolname::text, (select nspowner from pg_namespace where nspname = $1) is distinct from oid from pg_roles where rolname in ($1, $2)`
 
-// grant gives the fleet's roles that there are what they need. The step is empty if they had just that.
+// grant gives the fleet's roles their rights, if they exist. The step is empty if they had just these.
 func (d *DB) grant(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did Step, lacks []string, err error) {
 	exists := map[string]bool{}
 	grantee := map[string]bool{}

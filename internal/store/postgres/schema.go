@@ -26,7 +26,7 @@ func hot() []string {
 	return []string{"fleet", "hosts", "heard", "rankings", "agents", "spent", "claims"}
 }
 
-// Migrated is what was done to a fleet's schema.
+// Migrated lists the changes that were made to a fleet's schema.
 type Migrated struct {
 	Steps []Step
 	Lacks []string // how an administrator makes the fleet's roles that there are not, as SQL

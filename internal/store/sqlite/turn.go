@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// mostTurn is how long a writer waits for its turn: by then a process holds it that does not go on.
+// mostTurn bounds the wait of a writer for its turn: a process that holds it longer does not go on.
 const mostTurn = 5 * time.Second
 
 // turn waits until the writers of this machine that came before are done. SQLite asks for its lock

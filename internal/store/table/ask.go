@@ -72,7 +72,7 @@ func (q Ask) Col(name string) Set {
 	}}
 }
 
-// question is what one is put together from.
+// question has the parts of a question.
 type question struct {
 	where
 	columns []string // of which each has a value of
@@ -130,7 +130,7 @@ func (q *question) put(condition string, sets []Set) string {
 	return condition
 }
 
-// tail is what follows the table's name, with the numbers of the values in their places.
+// numbered returns the end of a statement with the numbers of the values in their places.
 func numbered(tail string) string {
 	var s strings.Builder
 	parts := strings.Split(tail, "?")

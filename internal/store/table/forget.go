@@ -31,8 +31,6 @@ func (tx *Tx) Forget(runs []fleet.RunID, after, until fleet.FireID, before time.
 	if len(runs) == 0 {
 		return
 	}
-	for _, name := range []string{"fates", "denials"} {
-		tx.Also("delete from "+name+" where run in "+places(runs), args(runs)...)
-	}
+	tx.Also("delete from denials where run in "+places(runs), args(runs)...)
 	tx.Also("delete from runs where id in "+places(runs), args(runs)...)
 }

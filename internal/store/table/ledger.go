@@ -28,7 +28,7 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 			}, "order by seq"),
 			entries(func(e store.Entry) { l.Runs = append(l.Runs, e) }),
 			Fires().With("id", "choices").Select(func(f Fire) { l.Fires = append(l.Fires, f.Fire) }, "order by id"),
-			lastFire(&l.LastFire),
+			Fleets().Select(func(f Fleet) { l.LastFire = f.Fires }, ""),
 			{SQL: missing, Scan: func(row Scanner) error {
 				var (
 					text string

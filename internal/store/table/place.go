@@ -28,7 +28,7 @@ func (t Time) Scan(column any) error {
 	return nil
 }
 
-// Value is what is written of the time.
+// Value returns the time as it is written.
 func (t Time) Value() (driver.Value, error) {
 	if t.at.IsZero() {
 		return nil, nil //nolint:nilnil // null is a value
@@ -49,7 +49,7 @@ func (f Flag) Scan(column any) error {
 	return nil
 }
 
-// Value is what is written of the bool.
+// Value returns the bool as it is written.
 func (f Flag) Value() (driver.Value, error) {
 	if *f.is {
 		return int64(1), nil
@@ -68,7 +68,7 @@ func (m Maybe[V]) Scan(column any) error {
 	return err
 }
 
-// Value is what is written of the value.
+// Value returns the value as it is written.
 func (m Maybe[V]) Value() (driver.Value, error) {
 	if *m.v == *new(V) {
 		return nil, nil //nolint:nilnil // null is a value
@@ -95,7 +95,7 @@ func (j JSON) Scan(column any) error {
 	return nil
 }
 
-// Value is what is written of the value.
+// Value returns the value as it is written.
 func (j JSON) Value() (driver.Value, error) {
 	text, err := json.Marshal(j.v)
 	if err != nil {

@@ -61,8 +61,8 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, er
 // standing reads who holds what. Each run that has not ended is given to open.
 func standing(s *store.Standing, l store.Listing, now time.Time, open func(Run)) []Statement {
 	s.At = now
-	runs := ended(open, "where ended_at is null order by id")
-	return append(runs, listed(l, now, func(c Claim) { s.Claims = append(s.Claims, c.Claim) })...)
+	runs := Runs().Select(open, "where ended_at is null order by id")
+	return append([]Statement{runs}, listed(l, now, func(c Claim) { s.Claims = append(s.Claims, c.Claim) })...)
 }
 
 // listed reads the claims that a listing asks for. Without "all" they are those that
@@ -91,7 +91,7 @@ func byKey(a, b fleet.Claim) int { return cmp.Compare(a.Key, b.Key) }
 func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet.Away, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
-			Away().Select(func(a fleet.Away) { away = a }, ""),
+			Fleets().Select(func(f Fleet) { away = f.Away }, ""),
 			{SQL: takenPlaces, Scan: func(row Scanner) error {
 				var p fleet.TakenPlace
 				err := row.Scan(&p.Run, Flag{&p.Ended}, Flag{&p.Left}, &p.Host)

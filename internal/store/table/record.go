@@ -1,9 +1,5 @@
 package table
 
-import (
-	"stint/internal/fleet"
-)
-
 // Fires is every fire that ever was.
 func Fires() Table[Fire] {
 	return Table[Fire]{"fires", 1, func(f *Fire) []Column {
@@ -55,19 +51,12 @@ func Denials() Table[Denial] {
 	}}
 }
 
-// Resets is what people struck out of accounts.
+// Resets is the amounts that people struck out of accounts.
 func Resets() Table[Reset] {
 	return Table[Reset]{"resets", 1, func(r *Reset) []Column {
 		return columns(
 			"id", &r.ID, "at", When(&r.At), "scope", &r.Scope, "runs", &r.Runs, "tokens", &r.Tokens, "usd", &r.USD,
 			"kept_runs", &r.KeptRuns, "kept_tokens", &r.KeptTokens, "kept_usd", &r.KeptUSD, "reason", &r.Reason,
 		)
-	}}
-}
-
-// Away is whether the reviewer is away, in the fleet's one row.
-func Away() Table[fleet.Away] {
-	return Table[fleet.Away]{"fleet", 0, func(a *fleet.Away) []Column {
-		return columns("away_since", When(&a.Since), "away_until", When(&a.Until), "away_reason", &a.Reason)
 	}}
 }

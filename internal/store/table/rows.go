@@ -6,14 +6,21 @@ import (
 	"stint/internal/store"
 )
 
-// Fleets is whose store this is, and how far it is.
+// Fleets is the fleet's one row.
 func Fleets() Table[Fleet] {
 	return Table[Fleet]{"fleet", 0, func(f *Fleet) []Column {
-		return columns("fires", &f.Fires, "moved", &f.Moved, "kept_from", When(&f.Edge.From), "kept_fire", &f.Edge.Fire)
+		a, l := &f.Away, &f.Lineage
+		return columns(
+			"fires", &f.Fires, "moved", &f.Moved, "kept_from", When(&f.Edge.From), "kept_fire", &f.Edge.Fire,
+			"away_since", When(&a.Since), "away_until", When(&a.Until), "away_reason", &a.Reason,
+			"incarnation", &l.Incarnation, "servers", JSON{&l.Servers, "{}"},
+			"synchronous", Flag{&l.Synchronous}, "since", When(&l.Since), "lost", &l.Lost,
+			"grants_from", When(&l.GrantsFrom),
+		)
 	}}
 }
 
-// Claims is who has, or had last, which key.
+// Claims is the last claim of each key.
 func Claims() Table[Claim] {
 	return Table[Claim]{"claims", 1, func(c *Claim) []Column {
 		return columns(
@@ -25,19 +32,19 @@ func Claims() Table[Claim] {
 	}}
 }
 
-// Events is what the ranking is folded from.
+// Events is the history from which the ranking is folded.
 func Events() Table[bandit.Event] {
 	return Table[bandit.Event]{"events", 1, func(e *bandit.Event) []Column { return columns("seq", &e.Seq, "event", JSON{e, ""}) }}
 }
 
-// Rankings is what the events up to some of them come to: the last that was stored on each day.
+// Rankings is the states of the ranking that were stored: the last of each day.
 func Rankings() Table[Ranking] {
 	return Table[Ranking]{"rankings", 1, func(r *Ranking) []Column {
 		return columns("day", &r.Day, "seq", &r.State.Seq, "state", JSON{&r.State, ""})
 	}}
 }
 
-// Lessons is what is remembered of versions of lessons in categories.
+// Lessons is the trials of versions of lessons in categories.
 func Lessons() Table[store.Lesson] {
 	return Table[store.Lesson]{"lessons", 3, func(l *store.Lesson) []Column {
 		return columns(
@@ -50,7 +57,7 @@ func Lessons() Table[store.Lesson] {
 	}}
 }
 
-// Agents is what is known of agents.
+// Agents is the state of each agent.
 func Agents() Table[fleet.AgentState] {
 	return Table[fleet.AgentState]{"agents", 1, func(a *fleet.AgentState) []Column {
 		return columns(
@@ -61,7 +68,7 @@ func Agents() Table[fleet.AgentState] {
 	}}
 }
 
-// Tasks is what sessions, and people, left of tasks.
+// Tasks is the memory of each task.
 func Tasks() Table[fleet.TaskMemory] {
 	return Table[fleet.TaskMemory]{"tasks", 1, func(m *fleet.TaskMemory) []Column {
 		return columns(
@@ -73,7 +80,7 @@ func Tasks() Table[fleet.TaskMemory] {
 	}}
 }
 
-// Pauses is what a person has stopped.
+// Pauses is the categories that a person has stopped.
 func Pauses() Table[fleet.Pause] {
 	return Table[fleet.Pause]{"pauses", 1, func(p *fleet.Pause) []Column {
 		return columns("category", &p.Category, "since", When(&p.Since), "until", When(&p.Until), "reason", &p.Reason)
@@ -93,6 +100,7 @@ func Runs() Table[Run] {
 			"created_at", When(&r.CreatedAt), "not_before", When(&r.NotBefore), "time_limit", &r.Limit, "started_at", When(&r.StartedAt),
 			"ended_at", When(&r.EndedAt), "outcome", &v.Outcome, "grade", &v.Grade, "final", &r.Grade,
 			"alarm_at", When(&r.Alarm.At), "was", &r.Alarm.Was, "became", &r.Alarm.Became,
+			"fates", JSON{&r.Fates, "[]"}, "fated_at", When(&r.FatedAt), "landed_at", When(&r.LandedAt),
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,
 			"exit_status", &v.ExitStatus, "fault", &v.Fault, "held", Flag{&r.Held}, "tokens", &u.Tokens, "usd", &u.USD,
 			"cost", &u.Cost, "models", JSON{&u.Models, "[]"}, "day", &r.Day,
@@ -101,16 +109,6 @@ func Runs() Table[Run] {
 			"followed", &r.Followed, "stop", &r.Stop, "lease_over", When(&r.LeaseOver),
 			"overran_to", When(&r.OverranTo), "lane_at", When(&r.LaneAt), "lane_left", When(&r.LaneLeft),
 			"lessons", JSON{&r.Lessons, "[]"},
-		)
-	}}
-}
-
-// Fates is what became of the work of runs.
-func Fates() Table[Fate] {
-	return Table[Fate]{"fates", 2, func(f *Fate) []Column {
-		return columns(
-			"run", &f.Run, "seq", &f.Seq, "at", When(&f.At), "kind", &f.Kind, "witness", &f.Witness,
-			"reason", &f.Reason, "grade", &f.Grade,
 		)
 	}}
 }
@@ -127,7 +125,7 @@ func Hosts() Table[fleet.Host] {
 	}}
 }
 
-// LastHeard is when machines last wrote.
+// LastHeard is the last sign of life of each machine.
 func LastHeard() Table[Heard] {
 	return Table[Heard]{"heard", 1, func(h *Heard) []Column {
 		return columns("host", &h.Host, "at", When(&h.At))
@@ -141,18 +139,7 @@ func Tails() Table[fleet.Tail] {
 	}}
 }
 
-// Lineage is the past of a store that several machines share, in the fleet's one row.
-func Lineage() Table[fleet.Lineage] {
-	return Table[fleet.Lineage]{"fleet", 0, func(l *fleet.Lineage) []Column {
-		return columns(
-			"incarnation", &l.Incarnation, "servers", JSON{&l.Servers, "{}"},
-			"synchronous", Flag{&l.Synchronous}, "since", When(&l.Since), "lost", &l.Lost,
-			"grants_from", When(&l.GrantsFrom),
-		)
-	}}
-}
-
-// Writes is how many writes of each machine there were.
+// Writes is the number of each machine's writes.
 func Writes() Table[Acknowledged] {
 	return Table[Acknowledged]{"acknowledged", 1, func(a *Acknowledged) []Column {
 		return columns("host", &a.Host, "writes", &a.Writes)

@@ -10,24 +10,10 @@ import (
 	"stint/internal/store"
 )
 
-// ended reads runs with what became of their work. Tail is what follows the table's name.
-func ended(add func(Run), tail string, args ...any) []Statement {
-	fates := map[fleet.RunID][]fleet.Fate{}
-	return []Statement{
-		Fates().Select(func(f Fate) { fates[f.Run] = append(fates[f.Run], f.Fate) },
-			"where run in (select id from runs "+tail+") order by run, seq", args...),
-		Runs().Select(func(r Run) {
-			r.Fates = fates[r.ID]
-			add(r)
-		}, tail, args...),
-	}
-}
-
-func (r Reader) runs(ctx context.Context, tail string, args ...any) (list []fleet.Run, err error) {
-	err = r.Read(ctx, func(time.Time) []Statement {
-		return ended(func(run Run) { list = append(list, run.Run) }, tail, args...)
+func (r Reader) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run, error) {
+	return read(ctx, r, "runs", func(add func(fleet.Run)) Statement {
+		return Runs().Select(func(run Run) { add(run.Run) }, tail, args...)
 	})
-	return list, wrap(err, "read runs")
 }
 
 // Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
@@ -67,7 +53,7 @@ func (r Reader) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, er
 // Watched reads the runs with commits of which it is looked at what becomes of their work.
 func (r Reader) Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error) {
 	return r.runs(ctx, `where commits <> '[]' and id >= $1 and ended_at is not null
-and not exists (select 1 from fates where run = runs.id and fates.at < $2) order by id desc limit $3`,
+and (fated_at is null or fated_at >= $2) order by id desc limit $3`,
 		fleet.NewRunID(since, 0), became.UnixMilli(), limit)
 }
 
@@ -82,7 +68,7 @@ func (r Reader) LastRuns(ctx context.Context, q store.RunQuery) (list []fleet.Ru
 	err = r.Read(ctx, func(time.Time) (ask []Statement) {
 		for _, ids := range parts {
 			tail, args := lastRuns(q, ids)
-			ask = append(ask, ended(func(run Run) { list = append(list, run.Run) }, tail, args...)...)
+			ask = append(ask, Runs().Select(func(run Run) { list = append(list, run.Run) }, tail, args...))
 		}
 		return ask
 	})
@@ -111,8 +97,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 }
 
 // landing is when the work of a run got into the target.
-const landing = `coalesce((select decided_at from reviews where run = runs.id and decision = 'landed'),
-(select max(at) from fates where run = runs.id and kind in ('merged', 'changed', 'unreviewed')))`
+const landing = "coalesce((select decided_at from reviews where run = runs.id and decision = 'landed'), landed_at)"
 
 // LessonUses reads the lessons that matched a run, by id.
 func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error) {

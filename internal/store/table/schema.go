@@ -68,6 +68,4 @@ func bare(sql string) string {
 }
 
 // FleetColumns are the columns of the one row of fleet that a write changes.
-func FleetColumns() string {
-	return strings.Join([]string{Fleets().Names(), Lineage().Names(), Away().Names()}, ", ")
-}
+func FleetColumns() string { return Fleets().Names() }

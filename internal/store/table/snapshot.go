@@ -26,15 +26,14 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 				reserves = append(reserves, r)
 			}
 		}),
-			lastFire(&s.NextFire),
+			Fleets().Select(func(f Fleet) { s.NextFire, s.Away, s.Lineage = f.Fires+1, f.Away, f.Lineage }, ""),
 			Lessons().Select(func(l store.Lesson) { s.Lessons = append(s.Lessons, l) }, "order by lesson, version, category"),
 			Pauses().Select(func(p fleet.Pause) { s.Pauses = append(s.Pauses, p) }, "order by category"),
-			Away().Select(func(a fleet.Away) { s.Away = a }, ""),
 			Agents().Select(func(a fleet.AgentState) { s.Agents = append(s.Agents, a) }, "order by agent"),
 			Spending().Select(func(s Spent) { spent = append(spent, s) }, "where day = $1 order by scope", now.UTC().Format(time.DateOnly)),
 			Tasks().Select(func(m fleet.TaskMemory) { s.Tasks = append(s.Tasks, m) }, "order by task"))
 		list = append(list, ranking(&st)...)
-		list = append(list, r.lastEnds(ends, now), Lineage().Select(func(l fleet.Lineage) { s.Lineage = l }, ""))
+		list = append(list, r.lastEnds(ends, now))
 		return append(list, hosts(&s.Hosts)...)
 	})
 	for c, a := range st.Arms {
@@ -44,15 +43,9 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	if s.Lineage.Bars(s.At) {
 		s.Pauses = append([]fleet.Pause{s.Lineage.Pause()}, s.Pauses...)
 	}
-	s.NextFire++
 	slices.SortFunc(s.Claims, byKey)
 	s.Spent = reserved(spent, reserves)
 	return s, wrap(err, "read store")
-}
-
-// lastFire reads the number of the last fire.
-func lastFire(n *fleet.FireID) Statement {
-	return Statement{SQL: "select fires from fleet", Scan: func(row Scanner) error { return row.Scan(n) }}
 }
 
 // ranking folds the events since the last state that was stored.

@@ -1,4 +1,4 @@
-// Package table is how rows become statements, and statements rows: once, in SQL that every store
+// Package table turns rows into statements, and the answers to statements into rows, in SQL that every store
 // understands alike. Places are $1, $2 and so on, and first appear in that order: SQLite counts them
 // as they appear, whatever their number is.
 package table
@@ -74,7 +74,7 @@ func (t Table[R]) Scan(from Scanner, more ...any) (r R, err error) {
 	return r, err
 }
 
-// Select reads rows. Tail is what follows the table's name. All rows are read in one place.
+// Select reads rows. Tail follows the table's name. All rows are read in one place.
 func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
 	r := new(R)
 	row := t.row(r)

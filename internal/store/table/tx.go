@@ -19,12 +19,10 @@ type Tx struct {
 	Learn bandit.Settings // by which grades are learnt from
 	Local time.Time       // this machine's clock at [Tx.Now]; zero: it is the store's
 
-	Fleet    Rows[Fleet]         // one
-	Lineage  Rows[fleet.Lineage] // one
+	Fleet    Rows[Fleet] // one
 	Fires    Rows[Fire]
 	Runs     Rows[Run]
 	Claims   Rows[Claim]
-	Fates    Rows[Fate]
 	Events   Rows[bandit.Event]
 	Rankings Rows[Ranking]
 	Lessons  Rows[store.Lesson]
@@ -34,7 +32,6 @@ type Tx struct {
 	Pauses   Rows[fleet.Pause]
 	Reviews  Rows[Review]
 	Notices  Rows[Notice]
-	Away     Rows[fleet.Away] // one
 	Hosts    Rows[fleet.Host] // without when they were heard of
 	Heard    Rows[Heard]
 	Tails    Rows[fleet.Tail]
@@ -63,11 +60,9 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	tx := &Tx{Learn: learn, read: read}
 	// Rows refer to those of tables before theirs.
 	add(tx, &tx.Fleet, Fleets(), apart)
-	add(tx, &tx.Lineage, Lineage(), apart)
 	add(tx, &tx.Fires, Fires(), stays)
 	add(tx, &tx.Runs, Runs(), shrinks)
 	add(tx, &tx.Claims, Claims(), stays)
-	add(tx, &tx.Fates, Fates(), shrinks)
 	add(tx, &tx.Events, Events(), shrinks)
 	add(tx, &tx.Rankings, Rankings(), shrinks)
 	add(tx, &tx.Lessons, Lessons(), stays)
@@ -77,7 +72,6 @@ func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Pauses, Pauses(), shrinks)
 	add(tx, &tx.Reviews, Reviews(), shrinks)
 	add(tx, &tx.Notices, Notices(), shrinks)
-	add(tx, &tx.Away, Away(), apart)
 	add(tx, &tx.Hosts, Hosts(), shrinks)
 	add(tx, &tx.Heard, LastHeard(), shrinks)
 	add(tx, &tx.Tails, Tails(), shrinks)

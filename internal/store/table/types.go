@@ -13,6 +13,9 @@ type Fleet struct {
 	Fires fleet.FireID // the number of the last fire
 	Moved string       // where the store is from now on; empty: here
 	Edge  store.Edge   // where the record begins, without the oldest
+
+	Away    fleet.Away    // the reviewer's last word
+	Lineage fleet.Lineage // zero: it is a single machine's
 }
 
 // Claim is a row of claims.
@@ -25,7 +28,9 @@ type Claim struct {
 
 // Run is a row of runs.
 type Run struct {
-	fleet.Run                        // without what became of its work
+	fleet.Run
+	FatedAt        time.Time         // when the first of what became of its work happened; zero: nothing did
+	LandedAt       time.Time         // when the target last got its work; zero: never, by git's word
 	Grade          *float64          // after what became of its work; nil: nothing did, or it is not graded
 	Nth            int               // which of the category's sessions it is, from 1; 0: it had no claim
 	Counted        int               // which of the category's grades it brought, from 1; 0: none, or not yet
@@ -48,19 +53,13 @@ func (r *Run) LeaveLane(at time.Time) {
 	}
 }
 
-// Mark is what the ranking needs of the run's session.
+// Mark has the facts of the run's session that the ranking needs.
 func (r Run) Mark() bandit.Mark {
 	began := r.StartedAt
 	if began.IsZero() {
 		began = r.CreatedAt
 	}
 	return bandit.Mark{Round: r.Round, Load: r.Load, Turn: bandit.Turn(began), Counted: r.Counted}
-}
-
-// Fate is a row of fates.
-type Fate struct {
-	fleet.Fate
-	Seq int // from 1, in the order in which a run's were found out
 }
 
 // Ranking is a row of rankings.

@@ -42,8 +42,6 @@ func (m *ram) Change(_ context.Context, _ book.Kind, decide func(book.Tx) error)
 		t.Fill(m.tx.Tables()[i])
 	}
 	tx.Fleet.Know(m.tx.Fleet.Where()...)
-	tx.Lineage.Know(m.tx.Lineage.Where()...)
-	tx.Away.Know(m.tx.Away.Where()...)
 	tx.Open.Know(m.tx.Runs.Where()...)
 	if err := decide(book.Tx{Tx: tx}); err != nil {
 		return err

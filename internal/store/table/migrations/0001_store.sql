@@ -98,6 +98,9 @@ create table runs (
   was         real not null default 0,         -- the mean grade as it was believed before the alarm
   became      real not null default 0,         -- and after
   final       real check (final between 0 and 1), -- after what became of its work; null: nothing did, or it is not graded
+  fates       text not null default '[]',      -- JSON: what became of its work, in the order in which it was found out
+  fated_at    integer,                         -- when the first of that happened
+  landed_at   integer,                         -- when the target last got its work; null: it has none of it by git's word
   reason      text not null default '',
   parts       text not null default '{}',      -- JSON: what the grade is made of
   task_state  text not null default '',        -- what the agent asked for
@@ -176,20 +179,6 @@ create table rankings (
   day   text primary key,                      -- UTC
   seq   integer not null,                      -- of that event
   state text not null                          -- JSON
-) strict, without rowid;
-
--- The fate of the work of runs once they were over, each time with the grade that it makes of
--- the first one.
-create table fates (
-  run     text not null references runs (id),
-  seq     integer not null,                    -- from 1, in the order in which it was found out
-  at      integer not null,                    -- when it happened
-  kind    text not null check (kind in ('merged', 'changed', 'unreviewed', 'rejected', 'reverted', 'touched')),
-  witness text not null,                       -- a commit, or who says so
-  reason  text not null,
-  grade   real check (grade between 0 and 1),  -- null: the run has none
-  primary key (run, seq),
-  unique (run, kind, witness)
 ) strict, without rowid;
 
 -- The results of the sessions of a category that a version of a lesson matched.
