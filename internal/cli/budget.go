@@ -83,7 +83,8 @@ func billText(b fleet.Bill) string {
 }
 
 func resetText(r fleet.Reset) string {
-	return fmt.Sprintf("%s: %d runs, %s tokens and %s struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens), screen.Money{USD: r.USD, Guessed: r.Guessed}, r.Reason)
+	return fmt.Sprintf("%s: %d runs, %s tokens and %s struck out: %s", r.Scope, r.Runs, plain.Count(r.Tokens),
+		screen.Money{USD: r.USD, Guessed: r.Guessed}, r.Reason)
 }
 
 func (a *app) budgetReset(ctx context.Context, scope fleet.Scope, reason string) error {

@@ -27,7 +27,8 @@ next page, give --before the last fire of this one.`,
   stint fires --pool monitoring -n 5 --json`,
 		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
 			if _, known := f.Config.Pools[q.Pool]; q.Pool != "" && !known {
-				return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", q.Pool, f.Config.Path)), "the pools are "+fleet.Listed(f.Config.PoolNames()))
+				return fleet.WithHint(usage(fmt.Errorf("pool %q is not in %s", q.Pool, f.Config.Path)),
+					"the pools are "+fleet.Listed(f.Config.PoolNames()))
 			}
 			q.Limit = cmp.Or(q.Limit, usualLimit)
 			list, err := f.Fires(ctx, q)

@@ -72,7 +72,8 @@ func newHostForget(a *app) *cobra.Command {
 		Long: `Remove a host from the list of the fleet's. A person must have said that it is gone, and it
 must have no open runs. Its past runs stay on record.`,
 		RunE: a.openHost(func(ctx context.Context, f opened, h fleet.Host) error {
-			return a.sayDone(f.Store.ForgetHost(ctx, h.ID), a.hostChangeObject("forgotten", h.Reason, nil).JSON(h), a.did("forgot ", "would forget ")+h.Name)
+			object := a.hostChangeObject("forgotten", h.Reason, nil).JSON(h)
+			return a.sayDone(f.Store.ForgetHost(ctx, h.ID), object, a.did("forgot ", "would forget ")+h.Name)
 		}),
 	})
 }

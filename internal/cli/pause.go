@@ -46,7 +46,8 @@ sessions that are waiting are held back, too. Pausing again replaces the pause.`
 					return err
 				}
 				running := len(plain.Kept(open, func(r fleet.Run) bool { return !r.Rests(a.Now()) })) // one that rests will find the pause
-				a.sayLine(view.Pause(true, true, a.dryRun, running).JSON(p), fmt.Sprintf("%s %s until %s: %s", a.did("paused", "would pause"), whole(p.Category), until, p.Reason))
+				a.sayLine(view.Pause(true, true, a.dryRun, running).JSON(p),
+					fmt.Sprintf("%s %s until %s: %s", a.did("paused", "would pause"), whole(p.Category), until, p.Reason))
 				if running > 0 {
 					a.hint(fmt.Sprintf("what is under way goes on: %d; to end it: stint stop %s", running, cmp.Or(string(p.Category), "--all")))
 				}

@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -36,9 +35,15 @@ func (s Status) Next() (next Alert) {
 			next = a
 		}
 	}
-	workable := func(b Closure) bool { return b.Kind != fleet.HinderedByTasks }
-	if next.Command == "" && len(s.Open) == 0 && len(s.Bars) > 0 && len(s.Bars) == s.categories() && !slices.ContainsFunc(slices.Collect(maps.Values(s.Bars)), workable) {
-		next = Alert{AlertTask, "no category has a task to work on", "stint task add TITLE --category " + cmp.Or(string(s.First), "CATEGORY"), len(s.Bars), false}
+	without := 0
+	for _, b := range s.Bars {
+		if b.Kind == fleet.HinderedByTasks {
+			without++
+		}
+	}
+	if next.Command == "" && len(s.Open) == 0 && without > 0 && without == s.categories() {
+		add := "stint task add TITLE --category " + cmp.Or(string(s.First), "CATEGORY")
+		next = Alert{AlertTask, "no category has a task to work on", add, without, false}
 	}
 	return next
 }
