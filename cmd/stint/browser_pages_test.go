@@ -469,7 +469,7 @@ func (f *shown) testWithoutScript(tab *tab, pages map[string]string) {
 		tab.open(f.url + pages[name])
 		var text string
 		tab.eval("document.querySelector('main').innerText", &text)
-		if len(text) < 100 || unsafeText.MatchString(text) {
+		if len(text) < 20 || unsafeText.MatchString(text) {
 			f.Errorf("%s without script: got %q, want what it shows with one", pages[name], text)
 		}
 		var reloads bool

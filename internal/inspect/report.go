@@ -29,6 +29,16 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 	o := report.Options{
 		From: span.From, To: e.end(span), Settings: e.Config.Selector.Settings(), Beliefs: map[fleet.Category]bandit.Beta{},
 	}
+	if e.Store != nil {
+		drawn := store.RunQuery{Limit: mostDrawn}
+		if !span.To.IsZero() {
+			drawn.Before = fleet.NewRunID(span.To, 0)
+		}
+		var err error
+		if o.Runs, err = e.Store.LastRuns(ctx, drawn); err != nil {
+			return report.Report{}, err
+		}
+	}
 	r, err := e.pastOf(ctx, span, &o)
 	if err != nil || e.Store == nil {
 		return report.New(r, o), err
@@ -40,13 +50,6 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 	for _, b := range e.beliefs(s) {
 		o.Beliefs[b.Category] = b.Beta
 		o.Older += b.Older
-	}
-	drawn := store.RunQuery{Limit: mostDrawn}
-	if !span.To.IsZero() {
-		drawn.Before = fleet.NewRunID(span.To, 0)
-	}
-	if o.Runs, err = e.Store.LastRuns(ctx, drawn); err != nil {
-		return report.Report{}, err
 	}
 	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
 	v, err := e.Look(ctx)
@@ -100,22 +103,13 @@ func (e *Explainer) reviewed(ctx context.Context, o report.Options) (list []repo
 	return list, nil
 }
 
-// pastOf reads the record that the options ask for and sets their step, and their beginning
-// where they ask for all. A fleet that is young beside what is asked for has finer steps.
+// pastOf reads the record that the options ask for and sets their step, and their beginning where they ask for all: the step of
+// the first run. A fleet that is young beside what is asked for has finer steps.
 func (e *Explainer) pastOf(ctx context.Context, s store.Span, o *report.Options) (report.Record, error) {
 	const day = 24 * time.Hour
-	all := o.From.Unix() <= 0
-	if o.Step = day; !all {
-		o.Step = steps(o.To.Sub(o.From))
-	}
-	r, err := e.past(ctx, s, o.Step)
-	if all {
-		if o.From = o.To.Add(-day); len(r.Tallies) > 0 {
-			o.From = r.Tallies[0].From
-		}
-		s.From = o.From
-	}
-	for err == nil && len(r.Tallies) > 0 { // of a record that covers most of the span, nothing is counted twice
+	o.Step = steps(o.To.Sub(o.From))
+	r, err := e.past(ctx, s, o.Step, o.Runs)
+	for err == nil && len(r.Tallies) > 0 { // a record that covers most of the span is not counted again
 		finer := steps(o.To.Sub(r.Tallies[0].From))
 		if 2*finer > o.Step {
 			break
@@ -123,12 +117,10 @@ func (e *Explainer) pastOf(ctx context.Context, s store.Span, o *report.Options)
 		o.Step = finer
 		r.Tallies, err = e.Store.Tallies(ctx, s, finer)
 	}
-	if all {
-		o.Step *= time.Duration(1 + int(o.To.Sub(o.From)/(reportSteps*day)))
-	}
-	for i := range r.Tallies {
-		t := &r.Tallies[i]
-		t.From = t.From.Add(-(t.From.Sub(o.From) % o.Step))
+	if o.From.Unix() <= 0 {
+		if o.From = o.To.Add(-day); len(r.Tallies) > 0 {
+			o.From = r.Tallies[0].From
+		}
 	}
 	return r, err
 }

@@ -370,7 +370,7 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 
 // Audit computes from the record how lanes, claims and categories were used in a span.
 func (e *Explainer) Audit(ctx context.Context, s store.Span) (report.Audit, error) {
-	r, err := e.past(ctx, s, 0)
+	r, err := e.past(ctx, s, 0, nil)
 	if err != nil {
 		return report.Audit{}, err
 	}
@@ -398,15 +398,11 @@ func (e *Explainer) Discrepancies(ctx context.Context) ([]fleet.Discrepancy, err
 
 // past reads what reports are computed from: the record of a span, with runs counted
 // apart for each step of it; 0 is one step.
-func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration) (r report.Record, err error) {
+func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration, drawn []fleet.Run) (r report.Record, err error) {
 	r.Shares = e.shares()
 	if e.Store == nil {
 		return r, nil
 	}
-	if r.Holds, err = e.Store.LaneHolds(ctx, s.From); err != nil {
-		return report.Record{}, err
-	}
-	r.Holds = slices.DeleteFunc(r.Holds, func(h fleet.LaneHold) bool { return s.Over(h.AcquiredAt) })
 	if r.Overran, err = e.Store.Overran(ctx, s.From); err != nil {
 		return report.Record{}, err
 	}
@@ -425,6 +421,24 @@ func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration) 
 		return report.Record{}, err
 	}
 	r.Denials = slices.DeleteFunc(r.Denials, func(d fleet.DeniedClaim) bool { return s.Over(d.At) })
+	r.Holds.Denied = map[fleet.RunID]fleet.Category{}
+	for _, d := range r.Denials {
+		r.Holds.Denied[d.Run] = d.Category
+	}
+	shown := map[fleet.RunID]bool{}
+	for _, run := range drawn {
+		shown[run.ID] = true
+	}
+	r.Holds.Keep = func(h fleet.LaneHold) bool {
+		return shown[h.Run] || slices.ContainsFunc(r.Overran, func(o fleet.Run) bool { return o.Category == h.Category && o.Lane == h.Lane })
+	}
+	if err = e.Store.EachLaneHold(ctx, s.From, func(h fleet.LaneHold) {
+		if !s.Over(h.AcquiredAt) {
+			r.Holds.Add(h)
+		}
+	}); err != nil {
+		return report.Record{}, err
+	}
 	if r.Fallbacks, err = e.Store.Fallbacks(ctx, s); err != nil {
 		return report.Record{}, err
 	}

@@ -3,7 +3,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +15,7 @@ import (
 
 // Record is what an audit is computed from, all since one time.
 type Record struct {
-	Holds        []fleet.LaneHold
+	Holds        Holds
 	Overran      []fleet.Run // whose sessions ended after their leases were over
 	Rivals       []fleet.Run // all that worked at the tasks of these
 	Denials      []fleet.DeniedClaim
@@ -123,7 +122,7 @@ func overruns(r Record) (list []Overrun) {
 				others = append(others, [2]time.Time{from, to})
 			}
 		}
-		for _, h := range r.Holds {
+		for _, h := range r.Holds.Kept {
 			if h.Run != run.ID && h.Category == run.Category && h.Lane == run.Lane {
 				add(h.AcquiredAt, h.ReleasedAt)
 			}
@@ -153,8 +152,8 @@ func overruns(r Record) (list []Overrun) {
 // only the record of its release ends it.
 func NewAudit(r Record, s bandit.Settings) Audit {
 	a := Audit{
-		PeakConcurrency: peak(r.Holds), TotalAcquisitions: len(r.Holds), Violations: violations(r.Holds), Overruns: overruns(r),
-		Denials: len(r.Denials), Pivots: pivots(r), Fallbacks: r.Fallbacks,
+		PeakConcurrency: r.Holds.peak, TotalAcquisitions: r.Holds.count, Violations: r.Holds.violations, Overruns: overruns(r),
+		Denials: len(r.Denials), Pivots: r.Holds.pivots, Fallbacks: r.Fallbacks,
 		All: Use{Outcomes: map[fleet.Outcome]int{}}, Fruitless: fruitless(r.Tallies), Failing: failing(r.Tasks),
 	}
 	categories := uses[fleet.Category]{}
@@ -207,64 +206,48 @@ func (u Use) Ends() (list []OutcomeCount) {
 	return list
 }
 
-// pivots counts the runs that took a lane of another category than the one that last denied them.
-func pivots(r Record) (n int) {
-	denied := map[fleet.RunID]fleet.Category{}
-	for _, d := range r.Denials {
-		denied[d.Run] = d.Category
-	}
-	for _, h := range r.Holds {
-		if c := denied[h.Run]; c != "" && c != h.Category {
-			n++
-		}
-	}
-	return n
+// Holds are acquisitions of lanes, summed up one by one, the oldest first: a record has more than fit into memory.
+type Holds struct {
+	Kept       []fleet.LaneHold               // that are looked at one by one, in that order
+	Keep       func(fleet.LaneHold) bool      // which those are; nil: all
+	Denied     map[fleet.RunID]fleet.Category // the category in which a run was denied last
+	count      int
+	peak       int // that overlap, at most
+	pivots     int // by runs that were denied in another category
+	violations []Violation
+	open       []time.Time                // the ends of those that are held; zero: none
+	longest    map[laneKey]fleet.LaneHold // of those before in a lane, the one that lasts longest
 }
 
-// peak counts the holds that overlap most. A hold that begins at the instant
-// another ends does not overlap it.
-func peak(holds []fleet.LaneHold) int {
-	type change struct {
-		at   time.Time
-		step int
-	}
-	var changes []change
-	for _, h := range holds {
-		changes = append(changes, change{h.AcquiredAt, 1})
-		if !h.ReleasedAt.IsZero() {
-			changes = append(changes, change{plain.Latest(h.AcquiredAt, h.ReleasedAt), -1}) // a clock may be set back
-		}
-	}
-	slices.SortFunc(changes, func(a, b change) int {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.step, b.step))
-	})
-	most, now := min(1, len(holds)), 0 // a hold too short for the clock's tick is one all the same
-	for _, c := range changes {
-		now += c.step
-		most = max(most, now)
-	}
-	return most
+type laneKey struct {
+	category fleet.Category
+	number   int
 }
 
-// violations finds the holds of one lane that begin before an earlier one ended.
-func violations(holds []fleet.LaneHold) (list []Violation) {
-	type lane struct {
-		category fleet.Category
-		number   int
+// Add sums up one more. One that begins at the instant another ends does not overlap it, and one that begins before an earlier
+// one in its lane has ended is a violation.
+func (s *Holds) Add(h fleet.LaneHold) {
+	s.count++
+	if s.Keep == nil || s.Keep(h) {
+		s.Kept = append(s.Kept, h)
 	}
-	longest := map[lane]fleet.LaneHold{} // of those before, the one that lasts longest
-	sorted := slices.SortedStableFunc(slices.Values(holds), func(a, b fleet.LaneHold) int {
-		return a.AcquiredAt.Compare(b.AcquiredAt)
-	})
-	for _, h := range sorted {
-		key := lane{h.Category, h.Lane}
-		before, found := longest[key]
-		if found && (before.ReleasedAt.IsZero() || before.ReleasedAt.After(h.AcquiredAt)) {
-			list = append(list, Violation{h.Category, h.Lane, before.Run, h.Run, h.AcquiredAt})
-		}
-		if !found || !before.ReleasedAt.IsZero() && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(before.ReleasedAt)) {
-			longest[key] = h
-		}
+	if c := s.Denied[h.Run]; c != "" && c != h.Category {
+		s.pivots++
 	}
-	return list
+	s.open = slices.DeleteFunc(s.open, func(end time.Time) bool { return !end.IsZero() && !end.After(h.AcquiredAt) })
+	if h.ReleasedAt.IsZero() || h.ReleasedAt.After(h.AcquiredAt) { // a clock may be set back
+		s.open = append(s.open, h.ReleasedAt)
+	}
+	s.peak = max(s.peak, len(s.open), 1) // one too short for the clock's tick is one all the same
+	key := laneKey{h.Category, h.Lane}
+	before, found := s.longest[key]
+	if found && (before.ReleasedAt.IsZero() || before.ReleasedAt.After(h.AcquiredAt)) {
+		s.violations = append(s.violations, Violation{h.Category, h.Lane, before.Run, h.Run, h.AcquiredAt})
+	}
+	if s.longest == nil {
+		s.longest = map[laneKey]fleet.LaneHold{}
+	}
+	if !found || !before.ReleasedAt.IsZero() && (h.ReleasedAt.IsZero() || h.ReleasedAt.After(before.ReleasedAt)) {
+		s.longest[key] = h
+	}
 }

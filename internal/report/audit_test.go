@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -72,9 +73,17 @@ func TestAudit(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			want := Audit{PeakConcurrency: tt.peak, TotalAcquisitions: len(tt.holds), Violations: tt.want, All: Use{Outcomes: map[fleet.Outcome]int{}}}
-			must.Equal(t, "audit", NewAudit(Record{Holds: tt.holds}, bandit.Settings{}), want)
+			must.Equal(t, "audit", NewAudit(Record{Holds: held(tt.holds)}, bandit.Settings{}), want)
 		})
 	}
+}
+
+// held sums up holds in the order in which a store has them.
+func held(list []fleet.LaneHold) (s Holds) {
+	for _, h := range slices.SortedStableFunc(slices.Values(list), func(a, b fleet.LaneHold) int { return a.AcquiredAt.Compare(b.AcquiredAt) }) {
+		s.Add(h)
+	}
+	return s
 }
 
 // TestAuditCountsEverySecond compares peak and violations with a count by the
@@ -102,7 +111,7 @@ func TestAuditCountsEverySecond(t *testing.T) {
 			peak = max(peak, byLane[1]+byLane[2])
 			twice = twice || byLane[1] > 1 || byLane[2] > 1
 		}
-		got := NewAudit(Record{Holds: holds}, bandit.Settings{})
+		got := NewAudit(Record{Holds: held(holds)}, bandit.Settings{})
 		if got.PeakConcurrency != peak || len(got.Violations) > 0 != twice {
 			t.Errorf("got peak %d and violations %v, want %d and some: %v", got.PeakConcurrency, got.Violations, peak, twice)
 		}
@@ -194,7 +203,7 @@ func TestOverruns(t *testing.T) {
 		"both, of which some twice": {[]fleet.LaneHold{hold("0b", 1, 110, 130)}, []fleet.Run{rival("0c", 2, 120, 140), rival("0d", 3, 150, 300)}, 40 * time.Second},
 	} {
 		want := []Overrun{{Run: "0a", Host: "one", Category: "code", LeaseOver: at(100), Ended: at(160), Shared: tt.want}}
-		got := NewAudit(Record{Holds: tt.holds, Overran: []fleet.Run{late}, Rivals: tt.rivals}, bandit.Settings{}).Overruns
+		got := NewAudit(Record{Holds: held(tt.holds), Overran: []fleet.Run{late}, Rivals: tt.rivals}, bandit.Settings{}).Overruns
 		must.Equal(t, name, got, want)
 	}
 }

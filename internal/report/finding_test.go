@@ -48,7 +48,7 @@ func anyRecord(t *rapid.T) Record {
 		})
 	}
 	for i := range rapid.IntRange(0, 3).Draw(t, "holds") {
-		r.Holds = append(r.Holds, fleet.LaneHold{
+		r.Holds.Add(fleet.LaneHold{
 			Run: fleet.RunID(fmt.Sprintf("r%d", i)), Category: "a", Lane: 1,
 			AcquiredAt: start.Add(time.Duration(i) * time.Hour), ReleasedAt: start.Add(time.Duration(i)*time.Hour + 90*time.Minute),
 		})
@@ -103,7 +103,7 @@ func TestFindingsAreTrue(t *testing.T) {
 		spawned := sum(r.Tallies, func(n fleet.Tally) bool { return n.Fired })
 		ended := sum(r.Tallies, func(n fleet.Tally) bool { return n.Outcome != "" })
 		empty := sum(r.Tallies, func(n fleet.Tally) bool { return n.Outcome == fleet.Noop })
-		if n := len(r.Holds); n > 1 {
+		if n := r.Holds.count; n > 1 {
 			say(FoundViolation, fmt.Sprintf("%d | a | 1 | r0 | r1", n-1))
 		}
 		for _, c := range []fleet.Category{"a", "b", "c"} {

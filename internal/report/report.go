@@ -221,7 +221,7 @@ func New(r Record, o Options) Report {
 	p.Merged = mergedWork(o.Runs, o.From, o.To)
 	p.Steps = steps(r.Tallies)
 	p.First = p.first()
-	p.Lanes = lanes(r.Holds, p)
+	p.Lanes = lanes(r.Holds.Kept, p)
 	p.Findings = p.findings(r.GradeChanges)
 	return p
 }

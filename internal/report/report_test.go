@@ -61,6 +61,7 @@ func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) 
 		o.Beliefs[name(c)] = bandit.Beta{A: 20 * share, B: 8 * share}
 	}
 	n := 0
+	var holds []fleet.LaneHold
 	run := func(c fleet.Category, agent string, at time.Time, length time.Duration, outcome fleet.Outcome, grade float64) {
 		n++
 		c = name(c)
@@ -78,7 +79,7 @@ func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) 
 			t.Empty = 1
 		}
 		r.Tallies = append(r.Tallies, t)
-		r.Holds = append(r.Holds, fleet.LaneHold{Run: id, Category: c, Lane: 1, AcquiredAt: at, ReleasedAt: at.Add(length)})
+		holds = append(holds, fleet.LaneHold{Run: id, Category: c, Lane: 1, AcquiredAt: at, ReleasedAt: at.Add(length)})
 		o.Runs = append(o.Runs, fleet.Run{ID: id, Category: c, Task: "task<1>", CreatedAt: at, Verdict: v})
 	}
 	for i := range steps {
@@ -101,7 +102,8 @@ func past(steps int, names map[fleet.Category]fleet.Category) (Record, Options) 
 			r.Denials = append(r.Denials, fleet.DeniedClaim{Run: o.Runs[n-1].ID})
 		}
 	}
-	r.Holds[len(r.Holds)-1].ReleasedAt = time.Time{}
+	holds[len(holds)-1].ReleasedAt = time.Time{}
+	r.Holds = held(holds)
 	return r, o
 }
 

@@ -434,6 +434,8 @@ type Record interface {
 	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
 	// oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
+	// EachLaneHold hands on the same one by one: a record has more than fit into memory.
+	EachLaneHold(ctx context.Context, since time.Time, each func(fleet.LaneHold)) error
 	// DeniedClaims reads the denials since a time, oldest first.
 	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
 	// LastDenials reads the latest denials that a query asks for, newest first.

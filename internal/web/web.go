@@ -195,8 +195,8 @@ func (s *site) with(ctx context.Context, fn func(*inspect.Explainer) error) erro
 	return inTurn(ctx, s.working, func() error { return s.o.With(ctx, fn) })
 }
 
-// alone is with for a request that reads much at once: the record of a million runs takes seconds,
-// and 0.8 GB of memory; git, for ten thousand branches, two seconds. Waiting for it keeps nobody else from looking.
+// alone is with for a request that reads much at once: the record of a million runs takes seconds;
+// git, for ten thousand branches, two seconds. Waiting for it keeps nobody else from looking.
 func (s *site) alone(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	return inTurn(ctx, s.summing, func() error { return s.with(ctx, fn) })
 }

@@ -9,15 +9,20 @@ import (
 	"stint/internal/store"
 )
 
-// LaneHolds reads the acquisitions of lanes that lasted into the time since, oldest first. The
-// index on their end finds those; of a long past they are few.
-func (r Reader) LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error) {
-	return read(ctx, r, "lane holds", func(add func(fleet.LaneHold)) Statement {
-		return Runs().With("id", "category", "lane", "lane_at", "lane_left").Select(func(r Run) {
-			add(fleet.LaneHold{Run: r.ID, Category: r.Category, Lane: r.Lane, AcquiredAt: r.LaneAt, ReleasedAt: r.LaneLeft})
+// LaneHolds reads the acquisitions of lanes that lasted into the time since, oldest first.
+func (r Reader) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
+	err = r.EachLaneHold(ctx, since, func(h fleet.LaneHold) { list = append(list, h) })
+	return list, err
+}
+
+// EachLaneHold hands on the same one by one. The index on their end finds those; of a long past they are few.
+func (r Reader) EachLaneHold(ctx context.Context, since time.Time, each func(fleet.LaneHold)) error {
+	return wrap(r.Read(ctx, func(time.Time) []Statement {
+		return []Statement{Runs().With("id", "category", "lane", "lane_at", "lane_left").Select(func(r Run) {
+			each(fleet.LaneHold{Run: r.ID, Category: r.Category, Lane: r.Lane, AcquiredAt: r.LaneAt, ReleasedAt: r.LaneLeft})
 		}, `where id in (select id from runs where lane_left > $1
-union all select id from runs where ended_at is null and id > '' and lane_at is not null and lane_left is null) order by lane_at, id`, since.UnixMilli())
-	})
+union all select id from runs where ended_at is null and id > '' and lane_at is not null and lane_left is null) order by lane_at, id`, since.UnixMilli())}
+	}), "read lane holds")
 }
 
 // DeniedClaims reads the denials since a time, oldest first.

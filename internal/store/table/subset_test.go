@@ -63,6 +63,7 @@ func TestCommonSQL(t *testing.T) {
 		"Feedback":     func() { _, _ = r.Feedback(ctx) },
 		"Fire":         func() { _, _ = r.Fire(ctx, 1) },
 		"GradeChanges": func() { _, _ = r.GradeChanges(ctx, store.ChangeQuery{Category: "c", Run: "0r1", Since: at, Limit: 1}) },
+		"EachLaneHold": func() { _ = r.EachLaneHold(ctx, at, nil) },
 		"LaneHolds":    func() { _, _ = r.LaneHolds(ctx, at) },
 		"LastDenials":  func() { _, _ = r.LastDenials(ctx, store.DenialQuery{Run: "0r1", Key: "k", Limit: 1}) },
 		"LastFires": func() {
