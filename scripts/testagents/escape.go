@@ -58,7 +58,7 @@ func (s session) prepareEscapes(ctx context.Context) error {
 		files = append(files, filepath.Join(s.home, name))
 	}
 	token := filepath.Join(s.home, ".gitconfig") // a token in an address
-	if err := s.git(ctx, "config", "--file", token, "url.https://x:"+secret+"@example.org/.insteadOf", "https://example.org/"); err != nil {
+	if err := s.git(ctx, "config", "--file", token, "url.https://x:secret@example.org/.insteadOf", "https://example.org/"); err != nil {
 		return err
 	}
 	for _, path := range files {
