@@ -180,7 +180,7 @@ func fade(age, halfLife float64) float64 {
 type Prior struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
-	slope      float64 // by how much a grade falls for a whole unit of load, at least 0
+	slope      float64 // by how much a grade falls for a whole unit of load; 0: nothing speaks for that
 	season     float64 // the weight of no season in a category's own; 0: nobody has one
 	ridge      float64 // the weight of that in a category's own slope
 }
@@ -211,8 +211,11 @@ func (s Settings) Prior(arms []*Arm) Prior {
 		p.Dispersion = min(1, max(leastDispersion, is/most))
 	}
 	p.ridge = ridge(p.Dispersion)
-	p.season = seasonRidge(seasons, float64(0.25*p.Dispersion))
-	p.slope = max(0, -xy/(xx+p.ridge))
+	noise := float64(0.25 * p.Dispersion)
+	p.season = seasonRidge(seasons, noise)
+	if xy < 0 && float64(xy*xy) > float64(float64(noise*xx)*surprising(1)) {
+		p.slope = -xy / (xx + p.ridge)
+	}
 	return p
 }
 

@@ -65,8 +65,9 @@ func TestMissingSessionsShowAnEffect(t *testing.T) {
 		for _, part := range []float64{0.9, 1.01} {
 			more := int(part * float64(missing) / 4)
 			after := []Trial{had[0], trial(30+3*more, 0.2+size, 10+more, 0.2)}
-			if got, want := EffectOf(after, noise).Known(), part > 1; got != want {
-				t.Errorf("size %v: with %v of %d more sessions: got known %v, want %v", size, part, missing, got, want)
+			e := EffectOf(after, noise)
+			if got, want := e.Known(), part > 1; got != want || got != (e.Scored() == e.Mean) || got == (e.Scored() == 0) {
+				t.Errorf("size %v: with %v of %d more sessions: got known %v and %v in scores, want %v", size, part, missing, got, e.Scored(), want)
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func ridge(dispersion float64) float64 { return 0.25 * dispersion / (0.15 * 0.15
 // formed, in units of grade; 0 while nothing speaks for depletion. The belief contains
 // the cost of the usual load already.
 func (s Settings) plateau(e Evidence, load float64, p Prior) float64 {
-	if !s.Depletion || e.Slope.N == 0 {
+	if !s.Depletion || p.slope == 0 || e.Slope.N == 0 {
 		return 0
 	}
 	xx, xy := e.Slope.moments()

@@ -27,9 +27,9 @@ const (
 	haste = 8
 	// fillTime is how many hours of full slots raise their pressure from 0 to 1, and fillMost how many a single fire speaks for.
 	fillTime, fillMost = 4, 1
-	// fullPart is how much of that counts. Sessions that take 20 times as long earn 18 % more a fire, and 1.7 % less where the long
+	// fullPart is how much of that counts. Sessions that take 20 times as long earn 18 % more a fire, and 1.6 % less where the long
 	// ones are worth more by their length. With 0.2 it is 15 and 1.1 %, with 0.5 it is 31 and 3.4 %.
-	fullPart = 0.25
+	fullPart = 0.23
 	// recently is how many sessions of a category its expected use goes by, and recentlyAll how many of all the mean use.
 	recently, recentlyAll = 32, 128
 	// useWeight is how many sessions the mean use of all is worth in a category's own.

@@ -91,13 +91,16 @@ func seasonRidge(list []Season, noise float64) float64 {
 		spread += c.XX + c.YY
 		freedom += 2
 	}
-	// Without a season, seen/noise follows a chi-squared distribution.
-	excess := seen - float64(noise*(freedom+float64(2*math.Sqrt(2*freedom))))
+	excess := seen - float64(noise*surprising(freedom))
 	if excess <= 0 {
 		return 0
 	}
 	return float64(noise * max(spread/excess, leastRidge))
 }
+
+// surprising is two standard deviations above the mean of a chi-squared distribution: that is how squared effects over
+// the noise are spread if there are none.
+func surprising(freedom float64) float64 { return freedom + float64(2*math.Sqrt(2*freedom)) }
 
 // leastRidge is that of a swing by a quarter of a grade, over the variance of a grade. Without
 // it a change within minutes passes for a piece of a wave that is steep without end: thirty

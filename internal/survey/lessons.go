@@ -126,7 +126,7 @@ func (f *Fleet) lessonShifts(v View) map[fleet.Category]float64 {
 	}
 	parts := map[fleet.Category][]bandit.Exposure{}
 	for _, key := range slices.SortedFunc(maps.Keys(trials), lessonKey.compare) {
-		effect := bandit.EffectOf(trials[key], noise).Mean
+		effect := bandit.EffectOf(trials[key], noise).Scored()
 		f.assume(behind[key], v.Snapshot.Arms)
 		for _, c := range f.Config.CategoryNames() {
 			parts[c] = append(parts[c], bandit.Exposure{Effect: effect, Next: today[key][c], Behind: behind[key][c]})
