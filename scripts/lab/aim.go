@@ -101,17 +101,20 @@ func (b *bench) compare(name string, list []simulate.Result) {
 // regret is what is beyond their price, which somebody has, too, who knows all and keeps them.
 func (b *bench) compareFates(of func(string) simulate.Result) {
 	price := of("known").Regret.Mean
+	// A first grade counts at once, and says little of the final one here. A ranking that forgets and keeps shares has it in a third
+	// of what it remembers: 1.43 and 0.62 were 1.04 and 0.49 while no grade counted until it was corrected.
 	for _, p := range []struct {
 		later, atOnce, never string
-		price, whole, half   float64
+		price                float64
+		whole, half          aim
 	}{
-		{"stint-core", "core-at-once", "core-never", 0, 1.16, 0.44},
-		{"stint", "at-once", "never", price, 1.4, 0.6},
-		{"lasting", "lasting-at-once", "lasting-never", price, 1.33, 0.47},
+		{"stint-core", "core-at-once", "core-never", 0, atMost(1.25, 1.16), atMost(0.55, 0.43)},
+		{"stint", "at-once", "never", price, atMost(1.5, 1.43), atMost(0.65, 0.62)},
+		{"lasting", "lasting-at-once", "lasting-never", price, atMost(1.4, 1.32), atMost(0.55, 0.45)},
 	} {
 		later := of(p.later).Regret.Mean - p.price
-		b.judge("regret of "+p.later+" to that of "+p.atOnce, simulate.Estimate{Mean: later / (of(p.atOnce).Regret.Mean - p.price)}, atMost(1.5, p.whole))
-		b.judge("regret of "+p.later+" to that of "+p.never, simulate.Estimate{Mean: later / (of(p.never).Regret.Mean - p.price)}, atMost(0.65, p.half))
+		b.judge("regret of "+p.later+" to that of "+p.atOnce, simulate.Estimate{Mean: later / (of(p.atOnce).Regret.Mean - p.price)}, p.whole)
+		b.judge("regret of "+p.later+" to that of "+p.never, simulate.Estimate{Mean: later / (of(p.never).Regret.Mean - p.price)}, p.half)
 	}
 }
 
