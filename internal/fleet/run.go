@@ -233,8 +233,8 @@ type Choice struct {
 	Category Category  `json:"category"`
 	Decision Decision  `json:"decision"`
 	Reason   string    `json:"reason"`
-	Refusal  string    `json:"refusal,omitempty"`   // the last part of the reason: why one that stint ranked was not started; empty: it was, or was not ranked
-	By       Hindrance `json:"hindrance,omitempty"` // what kind of thing kept it from being started; empty: nothing, or its unit did not start
+	Refusal  string    `json:"refusal,omitempty"`   // the end of the reason: why a ranked one was not started; empty: it was, or was not ranked
+	By       Hindrance `json:"hindrance,omitempty"` // what kept it from being started; empty: nothing, or its unit did not start
 	Source   Source    `json:"source,omitempty"`    // empty when nothing put the category on the list
 	Rank     int       `json:"rank,omitempty"`      // from 1 among the fire's candidates; 0: not ranked
 	Score    float64   `json:"score,omitempty"`     // of the ranking; 0 when not ranked

@@ -310,7 +310,10 @@ func (w *write) commit(ctx context.Context, c *pgconn.PgConn) error {
 // save writes. If we die after it and before the machine remembers it, the write is not missed should the store lose it.
 func (w *write) save(ctx context.Context, c *pgconn.PgConn, row table.Fleet, list ...table.Statement) error {
 	counts := len(list) > 0 && w.counts()
-	seen := store.Seen{System: w.m.Server.System, Timeline: w.m.Server.Timeline, Incarnation: row.Lineage.Incarnation, Host: w.m.Host, Writes: w.written + 1}
+	seen := store.Seen{
+		System: w.m.Server.System, Timeline: w.m.Server.Timeline, Incarnation: row.Lineage.Incarnation,
+		Host: w.m.Host, Writes: w.written + 1,
+	}
 	if counts {
 		list = append(list, table.Writes().Put(table.Acknowledged{Host: w.m.Host, Writes: seen.Writes}))
 	}

@@ -104,6 +104,8 @@ func (contract) Forget(t *testing.T, b bundle) {
 		n := must.Get(got())(t)
 		same(t, what, n, len(left))
 	}
+	watched := must.Get(b.Watched(ctx, time.UnixMilli(0), b.clock.Now().Add(time.Hour), 999))(t)
+	same(t, "runs of which nothing became yet", len(watched), 0)
 	after := b.mustSnapshot(t)
 	same(t, "arms", after.Arms, before.Arms)
 	same(t, "lessons", after.Lessons, before.Lessons)
