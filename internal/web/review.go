@@ -60,7 +60,10 @@ func (b *reviewBody) html(f frame) h.HTML {
 		h.El("h1", "Review"),
 		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
 		append(view.Item(), changes).HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
-			view.Page{ID: "review", Caption: "Waiting for review", None: "Nothing waits for review.", Now: f.Now}),
+			view.Page{
+				ID: "review", Caption: "Waiting for review", Now: f.Now,
+				None: "Nothing waits for review. What a session commits is here with its diff, to be landed or rejected.",
+			}),
 		h.If(b.More > 0, h.El("p", more, code("stint review"))),
 	)
 }
@@ -88,7 +91,8 @@ func (w Work) html(f frame) h.HTML {
 	id := string(w.Item.Run)
 	form := func(verb, name string, fields ...any) h.HTML {
 		tip := h.El("input", h.Attr("type", "hidden"), h.Attr("name", "tip"), h.Attr("value", w.Item.Tip))
-		return h.El("form.filter", h.Attr("method", "post"), h.Attr("action", workAddress(w.Item.Run)+"/"+verb), tip, fields, h.El("button", name))
+		return h.El("form.filter", h.Attr("method", "post"), h.Attr("action", workAddress(w.Item.Run)+"/"+verb), tip, fields,
+			h.El("button", name))
 	}
 	reason := h.El("label", "Reason, for the next session ",
 		h.El("input", h.Attr("name", "reason"), h.Attr("size", "60"), h.Attr("autocomplete", "off"), h.Flag("required", true)))
@@ -142,5 +146,6 @@ func (s *site) tasks(r *http.Request, e *inspect.Explainer) (content, error) {
 }
 
 func (b tasksBody) html(f frame) h.HTML {
-	return h.Join(h.El("h1", "Tasks"), view.Task().HTML(b.Tasks, view.Page{ID: "tasks", Caption: "Open tasks", None: "No task is open.", Now: f.Now}))
+	page := view.Page{ID: "tasks", Caption: "Open tasks", None: "No task is open.", Now: f.Now}
+	return h.Join(h.El("h1", "Tasks"), view.Task().HTML(b.Tasks, page))
 }

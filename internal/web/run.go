@@ -92,7 +92,8 @@ func (b runBody) facts(now time.Time) h.HTML {
 		b.choice(),
 		h.If(r.Unit != "", fullFact("Unit", code(r.Unit))),
 		h.If(r.Followed != "", fullFact("Follow-up", bdi(r.Followed))),
-		h.If(len(r.Commits) > 0, fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "), link(workAddress(r.ID), "changes"))),
+		h.If(len(r.Commits) > 0,
+			fullFact("Commits", h.Attr("id", "commits"), codes(r.Commits, nil, " "), link(workAddress(r.ID), "changes"))),
 		fullFact("Files", code(b.Files.Dir), codes(b.Own, h.El("br"), nil)))
 }
 
