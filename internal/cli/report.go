@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,15 +42,15 @@ all sessions, and the mark on the bar its entitlement. MEAN is the mean of the g
 time, BELIEVED the 95% interval of the ranking's belief, and ALONE the 95% interval by an
 agent's own grades of that time. Tokens and cost are counted if agents report them.
 
---csv prints one table after RFC 4180. The column kind says what a row sums up: the fleet, a
-category, an agent, a category and an agent, or a step, which is a 60th of the time.
+--csv prints the lists of --json as one table after RFC 4180. The column kind names a row's list:
+all, categories, agents, categories_agents, merged, or steps, each a 60th of the time.
 
 --by splits sessions, tokens and cost by day, category, agent and host, or any of these. A day
 is a whole day in UTC, as for budgets; a run counts for the day on which it was made.
 `,
 		Example: `  stint report
   stint report --by day,agent --since 2d
-  stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "category"'`,
+  stint report --csv | sqlite3 :memory: '.import --csv /dev/stdin r' 'select category, ratio from r where kind = "categories"'`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
 			switch span.From = cmp.Or(span.From, cmp.Or(span.To, a.Now()).Add(-usualReport)); {
@@ -65,14 +66,14 @@ is a whole day in UTC, as for budgets; a run counts for the day on which it was 
 				if len(by) > 0 {
 					p, err := f.Spending(ctx, span, by)
 					if err != nil || csv {
-						return a.printCSV(p.CSV, err)
+						return a.printCSV(view.Spending(f.Config.Fleet, p.By).JSON(p), err, "parts")
 					}
 					a.say(view.Spending(f.Config.Fleet, p.By).JSON(p), func(s screen.Style) []string { return view.SpendingTable(p, s) })
 					return nil
 				}
 				r, err := f.Report(ctx, span)
 				if err != nil || csv {
-					return a.printCSV(r.CSV, err)
+					return a.printCSV(view.Report(f.Config.Fleet).JSON(r), err, "all", "categories", "agents", "categories_agents", "merged", "steps")
 				}
 				a.say(view.Report(f.Config.Fleet).JSON(r), func(s screen.Style) []string {
 					tables := plain.Each(view.ReportTables(r), func(t view.Shown) []string { return t.Lines(s) })
@@ -91,11 +92,11 @@ is a whole day in UTC, as for budgets; a run counts for the day on which it was 
 }
 
 // printCSV prints a table for a spreadsheet, unless what it is of failed.
-func (a *app) printCSV(table func() ([]byte, error), err error) error {
+func (a *app) printCSV(object json.RawMessage, err error, lists ...string) error {
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	text, err := table()
+	text, err := view.CSV(object, lists...)
 	_, _ = a.Stdout.Write(text) // an output that fails says so at the end
 	return err
 }

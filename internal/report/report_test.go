@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/csv"
 	"encoding/xml"
 	"errors"
 	"flag"
@@ -346,25 +345,6 @@ func TestChartsOfNothing(t *testing.T) {
 	if charts := r.Charts(nil); len(charts) > 0 {
 		t.Errorf("got %d charts, want none", len(charts))
 	}
-}
-
-func TestCSV(t *testing.T) {
-	t.Parallel()
-	table := must.Get(withMerged(New(week(hostile())), "=1", "@a").CSV())(t)
-	rows := must.Get(csv.NewReader(bytes.NewReader(table)).ReadAll())(t)
-	kinds := map[string]int{}
-	for _, row := range rows[1:] {
-		kinds[row[0]]++
-		for _, cell := range row {
-			if cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
-				t.Errorf("a spreadsheet computes the cell %q", cell)
-			}
-		}
-	}
-	want := map[string]int{"fleet": 1, "category": 4, "agent": 3, "category+agent": 4, "merged": 3, "step": 60}
-	must.Equal(t, "rows", kinds, want)
-	plain := must.Get(withMerged(New(past(4, nil)), "code", "claude").CSV())(t)
-	golden(t, "table.csv", plain)
 }
 
 // TestLanesBeginWithWhatWasRead has a record with more runs than were read one by one.

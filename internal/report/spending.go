@@ -96,17 +96,3 @@ func (s Spending) compare(a, b *Part) int {
 	}
 	return 0
 }
-
-// CSV is the split as a table with the columns of a report's, and the machine.
-func (s Spending) CSV() ([]byte, error) {
-	kind := plain.Each(s.By, func(k Key) string { return string(k) })
-	rows := [][]string{append(csvHead(), "host")}
-	for _, p := range s.Parts {
-		from, to := s.From, s.To
-		if !p.Day.IsZero() {
-			from, to = p.Day, p.Day.AddDate(0, 0, 1)
-		}
-		rows = append(rows, append(Report{}.csvRow(strings.Join(kind, "+"), p.Category, p.Agent, from, to, p.Use, CategoryUse{}), inert(p.Host)))
-	}
-	return csvText(rows)
-}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"stint/internal/testkit/must"
+	"stint/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -77,4 +78,17 @@ func object[T, O any](t *testing.T, name string, of func(T) O) {
 	must.Do(t, json.Unmarshal(must.Get(json.Marshal([]any{of(filled[T]()), of(none)}))(t), &got))
 	must.Do(t, json.Unmarshal(must.Get(os.ReadFile(path))(t), &want))
 	must.Equal(t, name, got, want)
+}
+
+// TestCSV has a list, an object and values of each kind; a spreadsheet computes no cell.
+func TestCSV(t *testing.T) {
+	t.Parallel()
+	got := string(must.Get(view.CSV([]byte(`{"all":{"runs":3,"of":{"good":1.5}},"rows":[{"name":"=1+1","runs":2,"none":null},{"name":"-a","at":[1,true]}],"other":[{"x":1}]}`), "all", "rows"))(t))
+	want := "kind,runs,of_good,name,none,at_0,at_1\r\nall,3,1.5,,,,\r\nrows,2,,'=1+1,,,\r\nrows,,,'-a,,1,true\r\n"
+	if got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if _, err := view.CSV([]byte(`{"all":[`), "all"); err == nil {
+		t.Error("a table of half an object: want an error")
+	}
 }
