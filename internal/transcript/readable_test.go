@@ -114,7 +114,7 @@ func TestReadablePieces(t *testing.T) {
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		text = text[cut:] + rapid.String().Draw(t, "garbage") + text[:cut]
 		var b strings.Builder
-		format := rapid.SampledFrom(transcript.Formats()).Draw(t, "format")
+		format := rapid.SampledFrom(formats()).Draw(t, "format")
 		r, want := transcript.NewReadable(format, &b), transcript.ReadableText(format, text)
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
@@ -149,7 +149,7 @@ func TestReadableLongLine(t *testing.T) {
 func TestReadableNobodyReads(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
-	for _, f := range transcript.Formats() {
+	for _, f := range formats() {
 		r := transcript.NewReadable(f, failing{gone})
 		if _, err := r.Write([]byte("a\nb\n")); !errors.Is(err, gone) {
 			t.Errorf("%s: got %v, want %v", f, err, gone)

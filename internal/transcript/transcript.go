@@ -42,11 +42,6 @@ const (
 	Text Format = "text"
 )
 
-// Formats are all of them.
-func Formats() []Format {
-	return []Format{Claude, Codex, Gptme, Text}
-}
-
 // Summary has the figures of an output. A figure that it lacks is zero or nil: agents are not
 // compared by a figure that only some of them give.
 type Summary struct {

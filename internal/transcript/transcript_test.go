@@ -24,6 +24,10 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
+func formats() []transcript.Format {
+	return []transcript.Format{transcript.Claude, transcript.Codex, transcript.Gptme, transcript.Text}
+}
+
 // recorded is when the logs in testdata were.
 func recorded() time.Time {
 	return time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)
@@ -32,7 +36,7 @@ func recorded() time.Time {
 // formatOf is the format of a log by its name.
 func formatOf(t testing.TB, path string) transcript.Format {
 	t.Helper()
-	for _, f := range transcript.Formats() {
+	for _, f := range formats() {
 		if strings.HasPrefix(filepath.Base(path), string(f)) {
 			return f
 		}
@@ -386,7 +390,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, format := range transcript.Formats() {
+		for _, format := range formats() {
 			s := read(t, format, text, at(recorded()))
 			if s.Tokens.Total() < 0 || s.CostUSD != nil && *s.CostUSD < 0 || s.Quota != nil && s.Quota.ResetAt.Sub(recorded()) > 1000*time.Hour {
 				t.Errorf("%s: got %+v", format, s)
