@@ -13,7 +13,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Record is what an audit is computed from, all since one time.
+// Record has the input of an audit, all since one time.
 type Record struct {
 	Holds        Holds
 	Overran      []fleet.Run // whose sessions ended after their leases were over
@@ -80,7 +80,7 @@ func (f Fruitless) Why() string {
 	return fmt.Sprintf("%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
 }
 
-// leastFruitless is how many runs make an alarm of it: fewer are bad luck.
+// leastFruitless is the least number of runs for an alarm: fewer are bad luck.
 const leastFruitless = 5
 
 // Violation is a lane that two runs held at once, which must never be.
@@ -189,7 +189,7 @@ func fruitless(tallies []fleet.Tally) (list []Fruitless) {
 	return list
 }
 
-// OutcomeCount is how many runs ended so.
+// OutcomeCount counts the runs with one outcome.
 type OutcomeCount struct {
 	Outcome fleet.Outcome
 	Runs    int

@@ -9,7 +9,7 @@ import (
 	"stint/internal/plot"
 )
 
-// Charts are those that there is something to show in. Link is where a run's page is; nil:
+// Charts returns the charts that have something to show. Link returns the address of a run's page; nil:
 // there is none.
 func (p Report) Charts(link func(fleet.RunID) string) (list []plot.Chart) {
 	if t := p.Timeline(link); len(t.Rows) > 0 {
@@ -21,7 +21,7 @@ func (p Report) Charts(link func(fleet.RunID) string) (list []plot.Chart) {
 	return list
 }
 
-// Timeline draws the lanes and the fires. Link is where a run's page is; nil: there is none.
+// Timeline draws the lanes and the fires. Link returns the address of a run's page; nil: there is none.
 func (p Report) Timeline(link func(fleet.RunID) string) plot.Timeline {
 	t := plot.Timeline{
 		Title: "Lanes", From: p.LanesFrom(), To: p.To, Mark: "fire", Series: MoodSeries(),
@@ -60,7 +60,7 @@ func (h Held) span(link func(fleet.RunID) string) plot.TimelineSpan {
 	return s
 }
 
-// MoodColour is how runs of a mood look in every picture.
+// MoodColour returns the colour of a mood in every picture.
 func MoodColour(m fleet.Mood) int {
 	switch m {
 	case fleet.Good:
