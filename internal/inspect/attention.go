@@ -11,7 +11,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Alert is what is out of order, and what to type about it.
+// Alert names something out of order, and the command that helps.
 type Alert struct {
 	Kind     AlertKind
 	Text     string
@@ -48,7 +48,7 @@ func (s Status) Next() (next Alert) {
 	return next
 }
 
-// AlertKind is what an alert is of.
+// AlertKind names the subject of an alert.
 type AlertKind string
 
 const (
@@ -60,7 +60,7 @@ const (
 	AlertReview AlertKind = "review" // work that waits for a person
 )
 
-// Alerts are what is out of order, what matters most first.
+// Alerts lists the things that are out of order, the most important first.
 func (s Status) Alerts() (list []Alert) {
 	frees, byItself := 0, false // of the alerts that are added next
 	add := func(kind AlertKind, command, text, reason string) {

@@ -8,7 +8,7 @@ import (
 	"stint/internal/store"
 )
 
-// Budget is what was used on one day, UTC, and what the budgets allow.
+// Budget has the usage of one day, UTC, beside the budgets.
 type Budget struct {
 	Until    time.Time // when the day ends
 	Accounts []Account
@@ -16,13 +16,13 @@ type Budget struct {
 	Resets   []fleet.Reset // of the day
 }
 
-// Account is what was used of one budget.
+// Account has the usage of one budget.
 type Account struct {
 	fleet.Spent
 	Most fleet.Budget
 }
 
-// NextSession is what is reserved for the next session of an agent.
+// NextSession has the reserve for an agent's next session.
 type NextSession struct {
 	Agent    string
 	Tokens   int64

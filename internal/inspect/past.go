@@ -24,7 +24,7 @@ func (e *Explainer) LastFire(ctx context.Context) (fleet.FireID, error) {
 	return last[0].ID, nil
 }
 
-// mostOfFire is how many runs of a fire are shown: more than it can start.
+// mostOfFire bounds the runs of a fire that are shown: a fire starts fewer.
 const mostOfFire = 200
 
 // FireDetail is a fire, its ranking as it comes out when it is ranked again, and what it

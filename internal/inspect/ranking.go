@@ -12,7 +12,7 @@ import (
 	"stint/internal/selector"
 )
 
-// Ranked is what is believed of a category, and what the last fire of its pool made of it.
+// Ranked has the belief of a category, and its place in the last fire of its pool.
 type Ranked struct {
 	Belief
 	Low, High float64       // of the mean grade, with 95 % certainty

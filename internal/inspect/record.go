@@ -49,10 +49,10 @@ func (e *Explainer) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail,
 }
 
 const (
-	// mostHead is how much of a log is read for the session that it is of: agents say that
+	// mostHead bounds the part of a log that is read for the session's name, in bytes: agents print it
 	// first.
 	mostHead = 64 << 10
-	// reasonSwept is why a run has no files any more.
+	// reasonSwept says why a run has no files any more.
 	reasonSwept = "its files were removed, as those of old runs are: [keep] files says when"
 )
 
@@ -69,5 +69,5 @@ func (e *Explainer) ownLogs(r fleet.Run) []string {
 	return e.OwnFiles(r, s.SessionID)
 }
 
-// mostDenials is how many denials of a run are shown: more than a worker can collect.
+// mostDenials bounds the denials of a run that are shown: a worker collects fewer.
 const mostDenials = 100

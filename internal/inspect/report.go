@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	// reportSteps is how many points a report's lines have.
+	// reportSteps is the number of points in a report's lines.
 	reportSteps = 60
-	// mostDrawn is how many runs, and how many fires, are read one by one to be drawn: a
+	// mostDrawn bounds the runs, and the fires, that are read one by one to be drawn: a
 	// week of four lanes that work half an hour at a time. All figures are sums that the
 	// store makes.
 	mostDrawn = 1500

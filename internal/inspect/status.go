@@ -31,8 +31,8 @@ import (
 // Explainer answers questions about one fleet.
 type Explainer struct{ *survey.Fleet }
 
-// advice is what a person does about an agent that rests for a fault. Its reason has what
-// the agent said.
+// advice returns the remedy for an agent that rests for a fault. Its reason has the agent's
+// words.
 func (e *Explainer) advice(a fleet.AgentState) transcript.Advice {
 	return transcript.Advise(e.Config.Agents[a.Agent].Transcript, a.Fault, a.Reason)
 }
@@ -118,7 +118,7 @@ type StoppedAgent struct {
 	Categories []fleet.Category // that start nothing because of it
 }
 
-// Belief is what is believed of a category's mean grade.
+// Belief has the belief about a category's mean grade.
 type Belief struct {
 	Category fleet.Category
 	Graded   int // sessions that brought a grade
@@ -302,14 +302,14 @@ func (e *Explainer) bars(ctx context.Context, v survey.View, last map[string]fou
 	return bars
 }
 
-// found is what a fire went by.
+// found has the input of a fire.
 type found struct {
 	selector.Input
 	fire fleet.FireID
 }
 
-// lastFound is what the last fire of each pool went by. One that cannot be read is for "stint
-// replay" to complain of.
+// lastFound returns the input of each pool's last fire. "stint replay" complains of an input that
+// cannot be read.
 func lastFound(fires []fleet.Fire) map[string]found {
 	last := map[string]found{}
 	for _, f := range fires { // newest first

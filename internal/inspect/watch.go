@@ -13,7 +13,7 @@ import (
 	"stint/internal/store"
 )
 
-// Counters are what machines watch of a fleet. Those over all time come from sums that
+// Counters has the figures of a fleet that machines watch. Those over all time come from sums that
 // are kept, not from runs that are counted: reading them costs the same at any age of the
 // record.
 type Counters struct {
@@ -55,7 +55,7 @@ func (e *Explainer) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
 	return e.Desk().Held(ctx, s), nil
 }
 
-// stir is how often what runs counts as changed by itself: its tokens, and how long it took,
+// stir is the interval after which a running session counts as changed: its tokens and its duration
 // are in no store.
 const stir = 20 * time.Second
 

@@ -16,7 +16,7 @@ import (
 	"stint/internal/why"
 )
 
-// refusal is why an agent is refused, and what helps.
+// refusal says why an agent is refused, and names the remedy.
 func (e *Explainer) refusal(v survey.View, agent string, r fleet.RefusedError) why.Refusal {
 	g := why.Refusal{Kind: r.By, Reason: r.Reason}
 	if r.By == fleet.HinderedByBudget {
@@ -32,8 +32,8 @@ func (e *Explainer) refusal(v survey.View, agent string, r fleet.RefusedError) w
 // nextDay is when budgets begin anew.
 func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
-// whyCategory is what a fire of the category's pool would go by now, and how the last
-// ones went.
+// whyCategory has the input of a fire of the category's pool now, and the last
+// fires' results.
 func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Category, err error) {
 	v, err := m.view(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (m *moment) pastOf(ctx context.Context, c *why.Category) error {
 	return err
 }
 
-// whyTask is what is in the way of a task, where it stands, and what was tried.
+// whyTask has the obstacles of a task, its place and the sessions that tried it.
 func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err error) {
 	v, err := m.view(ctx)
 	if err != nil {
@@ -178,7 +178,7 @@ func (m *moment) whyTask(ctx context.Context, id fleet.TaskID) (t why.Task, err 
 	return t, err
 }
 
-// standing is what decides whether a session would take the task.
+// standing finds the facts that decide whether a session would take the task.
 func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error {
 	s := m.Situation(v)
 	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)

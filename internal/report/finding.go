@@ -17,7 +17,7 @@ type Finding struct {
 	Text     string         // a sentence with the figures
 }
 
-// FindingKind is what a finding is about.
+// FindingKind names the subject of a finding.
 type FindingKind string
 
 const (
@@ -40,9 +40,9 @@ const (
 	// takes to say so.
 	mostNoops = 0.2
 	leastRuns = 5
-	// mostChanges is how many changes of grades are named one by one.
+	// mostChanges bounds the changes of grades that are named one by one.
 	mostChanges = 5
-	// mostFailing is how many tasks that keep failing are named.
+	// mostFailing bounds the failing tasks that are named.
 	mostFailing = 5
 )
 

@@ -9,7 +9,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Lane is what went on in one lane.
+// Lane has the runs of one lane.
 type Lane struct {
 	Category fleet.Category
 	Number   int

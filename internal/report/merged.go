@@ -9,7 +9,7 @@ import (
 	"stint/internal/plain"
 )
 
-// MergedWork is what sessions cost for each change that is in the target, by category and agent. Work that was
+// MergedWork has the cost of sessions for each change in the target, by category and agent. Work that was
 // rejected, reverted or left costs as much, and merged nothing.
 type MergedWork struct {
 	Category fleet.Category
@@ -23,7 +23,7 @@ type MergedWork struct {
 	Month    Standing
 }
 
-// Standing is how many results that came into the target so long ago stood for as long.
+// Standing counts the results that landed so long ago, and those of them that still stand.
 type Standing struct{ Due, Stood int }
 
 // Text is the share that stood, or none where nothing is old enough.
@@ -39,7 +39,7 @@ func (p Report) Decided() []MergedWork {
 	return plain.Kept(p.Merged, func(w MergedWork) bool { return w.Merged > 0 || w.Refused > 0 })
 }
 
-// PerMerged is what a merged change cost, in dollars and in sessions; zero without any.
+// PerMerged returns the cost of a merged change, in dollars and in sessions; zero without any.
 func (h MergedWork) PerMerged() (usd, sessions float64) {
 	if h.Merged == 0 {
 		return 0, 0

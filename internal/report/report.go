@@ -110,7 +110,7 @@ func (m uses[K]) of(key K) *Use {
 // Mean is that of the grades; 0 without any.
 func (u Use) Mean() float64 { return ratio(u.Grades, float64(u.Graded)) }
 
-// Posterior is what the grades say of the mean that they are drawn around: that of a
+// Posterior is the distribution of the mean that the grades are drawn around: that of a
 // uniform prior, with a grade g as g of a success and 1-g of a failure. Grades in [0,1]
 // vary by no more than such trials do (Bhatia and Davis, "A Better Bound on the Variance",
 // Amer. Math. Monthly 107, 2000), so that it is rather too wide than too narrow.
@@ -122,7 +122,7 @@ func (u Use) Posterior() bandit.Beta {
 // zero value is none.
 type Estimate struct{ Mean, Low, High float64 }
 
-// Alone is what the grades say by themselves; zero without any.
+// Alone estimates from the grades by themselves; zero without any.
 func (u Use) Alone() Estimate {
 	if u.Graded == 0 {
 		return Estimate{}
@@ -134,10 +134,10 @@ func (u Use) Alone() Estimate {
 // NoopRate is the part of the ended runs that were empty, in [0,1].
 func (u Use) NoopRate() float64 { return ratio(float64(u.Empty), float64(u.Ended)) }
 
-// Productive is how many runs did work.
+// Productive counts the runs that did work.
 func (u Use) Productive() int { return u.Outcomes[fleet.Productive] }
 
-// USDPerProductive is what all runs cost for each that was productive; 0 without one.
+// USDPerProductive returns the cost of all runs for each productive one; 0 without one.
 func (u Use) USDPerProductive() float64 {
 	return ratio(u.USD, float64(u.Productive()))
 }
@@ -171,23 +171,23 @@ func (c CategoryUse) Why() string {
 		c.Category, c.Judgement, plain.Plural(c.Sessions, "session"), Percent(c.Part), c.Entitled)
 }
 
-// Ratio is what a category got of what it was entitled to.
+// Ratio returns a category's sessions over those that it was entitled to.
 func (c CategoryUse) Ratio() float64 { return ratio(float64(c.Sessions), c.Entitled) }
 
-// AgentUse is what an agent did.
+// AgentUse has the sessions of an agent.
 type AgentUse struct {
 	Agent string // empty: none was chosen
 	Use
 }
 
-// PairUse is what an agent did in a category.
+// PairUse has the sessions of an agent in a category.
 type PairUse struct {
 	Category fleet.Category
 	Agent    string
 	Use
 }
 
-// Step is what was begun in one of the steps of a report.
+// Step has the sessions that began in one step of a report.
 type Step struct {
 	From time.Time
 	Use
@@ -284,11 +284,11 @@ func steps(tallies []fleet.Tally) (list []Step) {
 	return list
 }
 
-// PerHour is how many sessions there were in an hour, from the first run on: the record may
+// PerHour returns the sessions in an hour, from the first run on: the record may
 // be younger than what was asked for. The first hour counts as a whole one.
 func (p Report) PerHour() float64 { return p.per(time.Hour) }
 
-// PerDay is how many there were in a day, of which the first counts as a whole one: one hour
+// PerDay returns the sessions in a day. The first day counts as a whole one: one hour
 // says nothing of a day.
 func (p Report) PerDay() float64 { return p.per(24 * time.Hour) }
 
@@ -296,8 +296,7 @@ func (p Report) per(unit time.Duration) float64 {
 	return ratio(float64(p.All.Sessions)*float64(unit), float64(max(unit, p.To.Sub(p.First))))
 }
 
-// NeglectedSpawned is how many of the runs that fires started were of neglected
-// categories.
+// NeglectedSpawned counts the runs of neglected categories that fires started.
 func (p Report) NeglectedSpawned() (n int) {
 	for _, c := range p.Categories {
 		if c.Judgement == bandit.Neglected {
@@ -316,7 +315,7 @@ type Average struct {
 // averageSteps is over how many steps a mean goes: a tenth of what is usual.
 const averageSteps = 6
 
-// Averages are how the mean grade went, at the end of each step that has one.
+// Averages returns the mean grade at the end of each step that has one.
 func (p Report) Averages() (list []Average) {
 	for i, s := range p.Steps {
 		a := Average{At: s.From.Add(p.Step)}

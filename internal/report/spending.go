@@ -24,7 +24,7 @@ const (
 // Keys are all of them.
 func Keys() []Key { return []Key{ByDay, ByCategory, ByAgent, ByHost} }
 
-// Spending is what runs used, split by some keys.
+// Spending has the usage of runs, split by some keys.
 type Spending struct {
 	From, To time.Time
 	By       []Key
@@ -32,7 +32,7 @@ type Spending struct {
 	Parts    []Part // in the order of the keys
 }
 
-// Part is what was used of one day, of one category, by one agent, on one machine; a field is zero where
+// Part has the usage of one day, category, agent and machine; a field is zero if
 // the split is not by it.
 type Part struct {
 	Day      time.Time

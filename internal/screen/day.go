@@ -12,8 +12,8 @@ import (
 	"stint/internal/report"
 )
 
-// day is how the last day went. In brief it has no more than its sums: trouble comes first
-// where there is no room for all.
+// day tells how the last day went. In brief it has only its sums: trouble comes first
+// if there is no room for all.
 func day(v StatusView, s Style, brief bool) []string {
 	day := sheet{Style: s}
 	day.text("24 hours", dayText(v.Day, s))

@@ -15,7 +15,7 @@ import (
 	"stint/internal/view"
 )
 
-// hostile is what people, agents and programs may put into names and reasons: commands to
+// hostile lists what people, agents and programs may put into names and reasons: commands to
 // a terminal, lines that pass for ours, marks that reorder text, wide letters.
 func hostile() []string {
 	return []string{

@@ -10,7 +10,7 @@ import (
 	"stint/internal/plain"
 )
 
-// longestLine is how much of a line is kept until its end comes. A longer one is broken.
+// longestLine bounds the part of a line that is kept until its end comes, in bytes. A longer line is broken.
 const longestLine = 64 << 10
 
 // Printed passes on what an agent printed as lines that a terminal shows and never obeys.

@@ -14,7 +14,7 @@ import (
 	"stint/internal/report"
 )
 
-// Report is what a fleet did, on one page: what deserves attention first, then its figures and its tables.
+// Report shows a fleet's work on one page: the findings first, then the figures and the tables.
 func Report(s Style, name fleet.Name, r report.Report, tables ...[]string) []string {
 	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
 	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + plain.Span(r.To.Sub(r.From)) + " " + until)}
@@ -105,7 +105,7 @@ func (m Money) String() string {
 	return text
 }
 
-// CostOf is what a session cost; zero: nobody knows.
+// CostOf returns the cost of a session; zero: nobody knows.
 func CostOf(u fleet.Usage) (m Money) {
 	if u.USD != nil {
 		m.USD = *u.USD
@@ -124,7 +124,7 @@ func gradesText(u report.Use) string {
 	return fmt.Sprintf("%d, mean %.2f (95 %%: %.2f to %.2f)", u.Graded, alone.Mean, alone.Low, alone.High)
 }
 
-// barColumns is how long a bar is at most.
+// barColumns bounds the length of a bar.
 const barColumns = 12
 
 // TargetBar draws a part, and a mark at its target.

@@ -20,7 +20,7 @@ type ReviewView struct {
 	Questions []string // that the agent left open
 }
 
-// mostFiles is how many files of a change are named.
+// mostFiles bounds the files of a change that are named.
 const mostFiles = 20
 
 // Review is the work of one session on one screen: what its reviewer needs to know.
@@ -66,7 +66,7 @@ func Review(v ReviewView, s Style) []string {
 	return r.lines
 }
 
-// checkText is how the check of the work went.
+// checkText says how the check of the work went.
 func checkText(i review.Item) string {
 	green, known := i.Checked()
 	switch {
@@ -78,7 +78,7 @@ func checkText(i review.Item) string {
 	return because("failed "+Stamp(i.Decision.Check.At), i.Decision.Check.Reason)
 }
 
-// leavesText is what the agent asked for its task.
+// leavesText names the state that the agent asked for its task.
 func leavesText(s fleet.TaskState) string {
 	if s == "" {
 		return ""

@@ -58,7 +58,7 @@ func Run(v RunView, s Style) []string {
 	return r.lines
 }
 
-// stateText is how the run ended, or how it does.
+// stateText says how the run ended, or how it goes.
 func stateText(v RunView, s Style) string {
 	if v.State == fleet.RunEnded {
 		word := signWord(v.RunStatus)
@@ -105,7 +105,7 @@ func gradeSum(v fleet.Verdict, s Style) string {
 	return text
 }
 
-// fateLines are what became of the run's work, each with the grade from then on.
+// fateLines lists the events of the run's work in review, each with the grade from then on.
 func fateLines(v RunView) (lines []string) {
 	for _, f := range v.Fates {
 		text := fmt.Sprintf("%s %s by %s", f.Kind, Stamp(f.At), plain.Line(f.Witness))

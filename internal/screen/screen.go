@@ -13,7 +13,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Style is how a screen is to look.
+// Style has the look of a screen.
 type Style struct {
 	Width  int  // columns; 0: as many as it takes, as in a pipe, where nothing is to be lost
 	Colour bool // else nothing but the text
@@ -84,7 +84,7 @@ func Dash(text string) string {
 	return text
 }
 
-// Stamp is how a time is shown that may be none.
+// Stamp shows a time that may be none.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -26,7 +26,7 @@ type StatusView struct {
 // idle is the mark of a lane that nothing runs in.
 const idle = "○"
 
-// mostOf is how many lines of one kind are shown on a terminal.
+// mostOf bounds the lines of one kind on a terminal.
 const mostOf = 6
 
 // Status is the fleet on one screen. Sections with nothing in them take no line.
@@ -200,7 +200,7 @@ func LaneName(c fleet.Category, lane, lanes int) string {
 	return string(c)
 }
 
-// LaneCounts is how many lanes the categories have.
+// LaneCounts counts the lanes of each category.
 func LaneCounts(lanes []inspect.LaneState) map[fleet.Category]int {
 	counts := map[fleet.Category]int{}
 	for _, l := range lanes {
@@ -287,10 +287,10 @@ func crashed(r fleet.RunStatus) string {
 	return "crashed: no result"
 }
 
-// Waits is how long a run still waits.
+// Waits says how long a run still waits.
 func Waits(r fleet.RunStatus, now time.Time) string { return "waits " + plain.Span(r.RestLeft(now)) }
 
-// elapsedBar is how much of its time an open run has used.
+// elapsedBar draws the share of its time that an open run has used.
 func elapsedBar(r fleet.RunStatus, now time.Time) string {
 	const columns = 10
 	if r.StartedAt.IsZero() || r.Timeout <= 0 || r.State == fleet.RunCrashed {
@@ -316,7 +316,7 @@ func idleText(v StatusView) string {
 	return idle + " " + strings.Join(names, ", ")
 }
 
-// firstSteps is what to do with a fleet that has never run.
+// firstSteps names the first commands for a fleet that has never run.
 func firstSteps(v StatusView, s Style) []string {
 	t := Table{Columns: []Column{{}, {Least: 10}}}
 	category := cmp.Or(string(v.First), "CATEGORY")

@@ -15,7 +15,7 @@ type Column struct {
 	Least int  // it may be cut down to so many columns; 0: it may not be cut
 }
 
-// Cell is what stands in one place of a table: one line, made safe when it is shown.
+// Cell is one place of a table: one line, made safe when it is shown.
 type Cell struct {
 	Text  string
 	Paint Paint

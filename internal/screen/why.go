@@ -42,7 +42,7 @@ func Why(a why.Answer, s Style) []string {
 	return lines
 }
 
-// leastParagraph is how narrow a paragraph gets, however narrow the terminal.
+// leastParagraph bounds the width of a paragraph from below, however narrow the terminal.
 const leastParagraph = 20
 
 // Paragraph wraps a text between words, its first line after one indentation and the

@@ -12,7 +12,7 @@ import (
 	"stint/internal/selector"
 )
 
-// Category is what is known of one category, and what a fire of its pool would go by.
+// Category has the facts about one category, and the input of a fire of its pool.
 type Category struct {
 	Name     fleet.Category
 	Now      time.Time
@@ -78,7 +78,7 @@ func (c Category) Answer() Answer {
 	return a
 }
 
-// score is what the ranking says of it, and its place from 0.
+// score returns its score in the ranking, and its place from 0.
 func (c Category) score() (selector.Score, int) {
 	for i, s := range c.Ranking.Scores {
 		if s.Category == c.Name {
@@ -204,7 +204,7 @@ func moves(part float64) string {
 	return "leaves its score as it is"
 }
 
-// tasks are what it would work on next, and what is blocked.
+// tasks lists its next tasks, and the blocked ones.
 func (c Category) tasks() (list []string) {
 	for _, task := range c.Endless {
 		list = append(list, capital(sentence("%s", task)))

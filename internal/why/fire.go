@@ -9,7 +9,7 @@ import (
 	"stint/internal/selector"
 )
 
-// Fire is what is known of one fire.
+// Fire has the facts about one fire.
 type Fire struct {
 	Fire        fleet.Fire
 	Now         time.Time
@@ -133,7 +133,7 @@ func (f Fire) choices() (list []string) {
 	return list
 }
 
-// Sentences are what the fire's own ranking says, by category. There are none where it
+// Sentences explains the fire's own ranking, by category. There are none if the ranking
 // was not followed.
 func (f Fire) Sentences() map[fleet.Category]string {
 	said := map[fleet.Category]string{}
@@ -178,7 +178,7 @@ func (f Fire) became(c fleet.Choice) string {
 	return sentence("Of its run %s nothing is on record", orDash(string(c.Run)))
 }
 
-// fate is how one run of a fire went on: what it was denied, where it went, how it ended.
+// fate tells how one run of a fire went on: its denials, its categories and its end.
 func fate(r fleet.Run, planned fleet.Category, denials []fleet.DeniedClaim, now time.Time) string {
 	text := fmt.Sprintf("Run %s", r.ID)
 	for _, d := range denials {

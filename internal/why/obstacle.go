@@ -165,7 +165,7 @@ func (c Category) gates(h selector.Obstacle) (list []Obstacle) {
 	return list
 }
 
-// agentChange is what ends an agent's rest.
+// agentChange says what ends an agent's rest.
 func (g Refusal) agentChange() (change, command string) {
 	change, command = "That ends by itself, or when a person says that agents can work again.", "stint resume"
 	if g.Lasting {

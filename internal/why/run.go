@@ -8,7 +8,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Run is what is known of one run.
+// Run has the facts about one run.
 type Run struct {
 	Run     fleet.RunStatus
 	Now     time.Time

@@ -9,7 +9,7 @@ import (
 	"stint/internal/selector"
 )
 
-// Task is what is known of one task.
+// Task has the facts about one task.
 type Task struct {
 	ID       fleet.TaskID
 	Now      time.Time
@@ -255,7 +255,7 @@ func (t Task) ofCategory() (list []Obstacle) {
 	return list
 }
 
-// mostAhead is how many of the tasks before it are named.
+// mostAhead bounds the tasks before it that are named.
 const mostAhead = 5
 
 func (t Task) place() (list []string) {

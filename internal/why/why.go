@@ -17,7 +17,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Kind is what a question is about.
+// Kind names the subject of a question.
 type Kind string
 
 const (
@@ -30,7 +30,7 @@ const (
 // Kinds are all of them, in the order in which a name is taken for one.
 func Kinds() []Kind { return []Kind{OfFire, OfRun, OfCategory, OfTask} }
 
-// Answer is what is said of one subject.
+// Answer has the sentences about one subject.
 type Answer struct {
 	Kind      Kind
 	Subject   string
