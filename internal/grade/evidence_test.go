@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +14,6 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
-
-// bounds has the least and the greatest value of each term, beside 0 if there is nothing to go by.
-func bounds() map[string][2]float64 {
-	return map[string][2]float64{
-		"work": {unseenGrade, CommitGrade}, "size": {0, sizeWeight}, "tests": {testsWeight, testsWeight}, "check": {-failWeight, passWeight},
-		"claim": {-claimWeight, claimWeight}, "success": {-flagWeight, flagWeight}, "tool_errors": {-toolErrorWeight, 0}, "retries": {-retryWeight, 0},
-	}
-}
 
 // anyEvidence is a session that no grader speaks of.
 func anyEvidence() *rapid.Generator[Evidence] {
@@ -101,8 +94,9 @@ func TestGradeIsTheSumOfItsTerms(t *testing.T) {
 }
 
 func mustBeATerm(t *rapid.T, name string, value float64) {
-	if b, known := bounds()[name]; !known || value < b[0] || value > b[1] {
-		t.Fatalf("grade_%s is %v, want one of %v", name, value, bounds())
+	i := slices.IndexFunc(Terms(), func(term Term) bool { return term.Name == name })
+	if i < 0 || value < Terms()[i].From || value > Terms()[i].To {
+		t.Fatalf("grade_%s is %v, want one of %v", name, value, Terms())
 	}
 }
 

@@ -2,6 +2,13 @@ package grade
 
 import "stint/internal/fleet"
 
+// Term is one addend of a grade by evidence, the part "grade_NAME" of a verdict.
+type Term struct {
+	Name     string
+	From, To float64 // what it can be, beside 0 where there is nothing to go by
+	Rule     string
+}
+
 // The grade by evidence is a sum of terms. A change that somebody made and nobody looked
 // at is worth what a belief begins with, and moves it neither way. To reach the grade
 // from which one more session follows (0.65), it takes two things that can be seen: a
@@ -30,7 +37,21 @@ const (
 	manyRetries = 5
 )
 
-// term is one addend of a grade by evidence, the part "grade_NAME" of a verdict.
+// Terms are all there are, in the order in which they are explained.
+func Terms() []Term {
+	return []Term{
+		{"work", unseenGrade, CommitGrade, "0.5: a change is left; 0.3: only the agent's word for one"},
+		{"size", 0, sizeWeight, "by the lines that it wrote, of which 40 or more are all"},
+		{"tests", testsWeight, testsWeight, "it wrote lines of a test, by the file's name"},
+		{"check", -failWeight, passWeight, "the category's check passes (+0.1) or fails (-0.2)"},
+		{"claim", -claimWeight, claimWeight, "the agent's own grade: 0 is -0.1, 1 is +0.1"},
+		{"success", -flagWeight, flagWeight, "the agent's own flag, where it gave no grade"},
+		{"tool_errors", -toolErrorWeight, 0, "by the share of its tool calls that failed"},
+		{"retries", -retryWeight, 0, "by the retries of its model, of which 5 or more are all"},
+	}
+}
+
+// term is one addend of a grade.
 type term struct {
 	name  string
 	value float64
