@@ -76,7 +76,7 @@ func notStops() map[string][]string {
 			"Store.LaneHolds", "Store.EachLaneHold", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Writable", "Repo.Environment", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Repo.On", "Repo.Tracking",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
-		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.GoAway", "Store.ComeBack", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
+		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.SetAway", "Store.ClearAway", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.SeeTasks"},
 		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},

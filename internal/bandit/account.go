@@ -10,7 +10,7 @@ const loadHalfLife = 6
 // fire, sessions ≥ floor·entitled - deficit and sessions ≤ cap·entitled + surplus +
 // forgiven exactly, also for sessions that people start.
 //
-// The surplus is bounded, see [Settings.mostSurplus]: sessions that people run by hand know
+// The surplus is bounded, see [Settings.maxSurplus]: sessions that people run by hand know
 // no cap, and a category must not wait for hundreds of fires on their account. An excess above
 // the bound is forgiven.
 //
@@ -56,8 +56,8 @@ func (a Account) settled(s Settings) Account {
 	x := float64(a.Since)
 	a.Deficit = max(0, a.Deficit+float64(s.Floor*a.Due)-x)
 	a.Surplus = max(0, a.Surplus+x-float64(s.Cap*a.Due))
-	if more := a.Surplus - s.mostSurplus(); more > 0 && s.Cap > 0 {
-		a.Surplus, a.Forgiven = s.mostSurplus(), a.Forgiven+more
+	if more := a.Surplus - s.maxSurplus(); more > 0 && s.Cap > 0 {
+		a.Surplus, a.Forgiven = s.maxSurplus(), a.Forgiven+more
 	}
 	if s.Floor == 0 {
 		a.Deficit = 0
@@ -69,15 +69,15 @@ func (a Account) settled(s Settings) Account {
 	return a
 }
 
-// leastBound is a bound of the surplus, in sessions, that no queue of a fire's own making
+// minBound is a bound of the surplus, in sessions, that no queue of a fire's own making
 // comes near, however small V is.
-const leastBound = 4
+const minBound = 4
 
-// mostSurplus bounds a surplus, in sessions. V of them cost one whole grade, more than
+// maxSurplus bounds a surplus, in sessions. V of them cost one whole grade, more than
 // categories differ by: a larger surplus would not keep a category out more surely, only
 // longer. After 300 fires beside one session by hand each, a category of twelve equal ones
 // starts again at the 20th fire; without a bound it was the 524th.
-func (s Settings) mostSurplus() float64 { return max(s.V, leastBound) }
+func (s Settings) maxSurplus() float64 { return max(s.V, minBound) }
 
 // Settled is the deficit below the floor and the surplus above the cap, in sessions.
 func (a *Account) Settled(s Settings) (deficit, surplus float64) {

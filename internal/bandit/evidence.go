@@ -20,8 +20,8 @@ const (
 	// dispersionWeight is how many sessions the dispersion of all is worth in a
 	// category's own, and dispersionPrior how much it takes to move that of all.
 	dispersionWeight, dispersionPrior = 10, 2.5
-	// leastDispersion bounds how far a belief is sharpened.
-	leastDispersion = 0.05
+	// minDispersion bounds how far a belief is sharpened.
+	minDispersion = 0.05
 	// lowAnchor and highAnchor bound a prior's mean: no category is hopeless. With 0.02
 	// and 0.98 an arm that began with some zeros was hardly tried again: of twenty arms
 	// with means of 0.03 to 0.15, the regret over 10⁴ fires was 140 to 238 in ten
@@ -208,7 +208,7 @@ func (s Settings) Prior(arms []*Arm) Prior {
 	}
 	p := Prior{Mean: means / weights, Dispersion: 1}
 	if s.Dispersion {
-		p.Dispersion = min(1, max(leastDispersion, is/most))
+		p.Dispersion = min(1, max(minDispersion, is/most))
 	}
 	p.ridge = ridge(p.Dispersion)
 	noise := float64(0.25 * p.Dispersion)
@@ -229,7 +229,7 @@ func (s Settings) dispersion(e Evidence, p Prior) float64 {
 		own = is / most
 	}
 	phi := (float64(dispersionWeight*p.Dispersion) + float64(e.Fast.W*own)) / (dispersionWeight + e.Fast.W)
-	return min(1, max(leastDispersion, phi))
+	return min(1, max(minDispersion, phi))
 }
 
 // belief is the posterior of the mean grade: a quasi-likelihood Beta whose evidence

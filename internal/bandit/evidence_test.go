@@ -192,7 +192,7 @@ func TestBeliefsAreProper(t *testing.T) {
 		if !(b.A > 0 && b.B > 0 && b.A < 1e9 && b.B < 1e9) {
 			t.Errorf("got %+v, want two finite parameters above 0", b)
 		}
-		if !(0 < p.Mean && p.Mean < 1 && leastDispersion <= p.Dispersion && p.Dispersion <= 1) {
+		if !(0 < p.Mean && p.Mean < 1 && minDispersion <= p.Dispersion && p.Dispersion <= 1) {
 			t.Errorf("got %+v, want a mean in (0,1) and a dispersion in [0.05,1]", p)
 		}
 	})

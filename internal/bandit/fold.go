@@ -20,7 +20,7 @@ const (
 	Ended     Kind = "ended"     // a session's first grade counts: at its end, or when its failure is held no longer
 	Corrected Kind = "corrected" // a session's work became something that gives it another grade
 	Empty     Kind = "empty"     // a session did nothing
-	Vain      Kind = "vain"      // stint could not run a session at its task
+	Fruitless Kind = "vain"      // stint could not run a session at its task
 	Slept     Kind = "slept"     // a fire had seen work, and its session found none
 	Woken     Kind = "woken"     // a task changed, or a person resumed a category, or all of them
 	Imported  Kind = "imported"  // the grade of a session of an older fleet counts
@@ -124,7 +124,7 @@ func (st *State) Fold(e Event) (m Mark) {
 		if m.Counted > a.Kept.Last {
 			st.pair(e, st.Settings.RevisePair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Was, e.Grade))
 		}
-	case Empty, Vain:
+	case Empty, Fruitless:
 		if e.Kind == Empty {
 			a.NoopsEver++
 		}

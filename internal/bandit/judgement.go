@@ -31,4 +31,4 @@ func (s Settings) Judge(sessions int, entitled float64) Judgement {
 
 // Leeway is how many sessions below its floor or above its cap a category comes in a healthy
 // fleet: half of what costs one whole grade, as categories that differ by more are rare.
-func (s Settings) Leeway() float64 { return s.mostSurplus() / 2 }
+func (s Settings) Leeway() float64 { return s.maxSurplus() / 2 }

@@ -38,9 +38,9 @@ const (
 	outlier = 8
 	// usualWeight is how many sessions it takes to know what is usual.
 	usualWeight = 8
-	// mostPrice bounds a price, in units of grade: nothing costs more than a session can be worth. With 0.5, costs that
+	// maxPrice bounds a price, in units of grade: nothing costs more than a session can be worth. With 0.5, costs that
 	// differ 50 times earn 33 % more, and 58 % with 1.
-	mostPrice = 1
+	maxPrice = 1
 )
 
 // Mean is the mean of what the last sessions used, of which each weighs a little more than the one before.
@@ -200,7 +200,7 @@ func (l Scorer) costs(use [resources]Mean) (list [resources]Cost) {
 			continue
 		}
 		u := (float64(useWeight*rate.Mean) + use[r].S) / (useWeight + use[r].W)
-		list[r] = Cost{Use: u, Price: -min(mostPrice, float64(float64(rate.Pressure*l.Prior.Mean)*(u/rate.Mean)))}
+		list[r] = Cost{Use: u, Price: -min(maxPrice, float64(float64(rate.Pressure*l.Prior.Mean)*(u/rate.Mean)))}
 	}
 	return list
 }

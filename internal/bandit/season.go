@@ -95,17 +95,17 @@ func seasonRidge(list []Season, noise float64) float64 {
 	if excess <= 0 {
 		return 0
 	}
-	return float64(noise * max(spread/excess, leastRidge))
+	return float64(noise * max(spread/excess, minRidge))
 }
 
 // surprising is two standard deviations above the mean of a chi-squared distribution: that is how squared effects over
 // the noise are spread if there are none.
 func surprising(freedom float64) float64 { return freedom + float64(2*math.Sqrt(2*freedom)) }
 
-// leastRidge is that of a swing by a quarter of a grade, over the variance of a grade. Without
+// minRidge is that of a swing by a quarter of a grade, over the variance of a grade. Without
 // it a change within minutes passes for a piece of a wave that is steep without end: thirty
 // sessions of a quarter of an hour, the last ten bad, were worth 8.7 grades at another hour.
-const leastRidge = 16
+const minRidge = 16
 
 // season is what the time of day brings beside the times behind the belief, in units of
 // grade; 0 while nothing speaks for it.

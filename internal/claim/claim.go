@@ -1,6 +1,6 @@
 // Package claim holds what keeps sessions apart: the claims on tasks, and the locks of one machine.
 //
-// A [Desk] gets claims and gives them back. The store decides who has one; it cannot know whether
+// A [Claims] gets claims and gives them back. The store decides who has one; it cannot know whether
 // the session that is in the way still lives. So the desk asks, between two writes, and gives the
 // store the answer. A [Keeper] renews a claim while work is done under it.
 //
@@ -29,8 +29,8 @@ type Ends interface {
 	End(id fleet.RunID) (fleet.Run, error)
 }
 
-// Desk takes requests for claims.
-type Desk struct {
+// Claims takes requests for claims.
+type Claims struct {
 	Store    store.Store
 	Sessions Sessions
 	Ends     Ends
@@ -38,7 +38,7 @@ type Desk struct {
 }
 
 // Take takes a claim for a holder that is no run.
-func (d Desk) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
+func (d Claims) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	grant, c, err := d.Store.Take(ctx, t)
 	if grant == fleet.Denied && d.mayBeFree(ctx, c, &t.Known) {
 		return d.Store.Take(ctx, t)
@@ -49,7 +49,7 @@ func (d Desk) Take(ctx context.Context, t store.TakeRequest) (fleet.Grant, fleet
 // mayBeFree asks whether the session lives that holds the claim in the way, and notes the answer
 // for a second try. The answer counts for that claim at that epoch alone, so that it cannot be
 // used on a claim granted meanwhile. It reports false when a second try is in vain.
-func (d Desk) mayBeFree(ctx context.Context, c fleet.Claim, known *store.Known) bool {
+func (d Claims) mayBeFree(ctx context.Context, c fleet.Claim, known *store.Known) bool {
 	if _, session := c.Holder.Run(); !session {
 		return false
 	}
@@ -58,7 +58,7 @@ func (d Desk) mayBeFree(ctx context.Context, c fleet.Claim, known *store.Known) 
 }
 
 // Known asks about the session that holds a claim, for one who is about to ask for it; nothing where none does.
-func (d Desk) Known(ctx context.Context, c fleet.Claim) []store.Known {
+func (d Claims) Known(ctx context.Context, c fleet.Claim) []store.Known {
 	if _, session := c.Holder.Run(); !session || !c.ReleasedAt.IsZero() {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (e InUseError) Unwrap() error { return fleet.ErrHeld }
 // Release gives a claim back by hand. The claim of a session that lives is only that session's
 // own to give back, or two would work on one task: the error is an [InUseError]. Where nobody
 // knows whether the session lives, the person decides who releases the claim as abandoned.
-func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
+func (d Claims) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending fleet.Ending, reason string) (fleet.Claim, error) {
 	if run, session := h.Holder.Run(); session && run != by {
 		c, at, err := d.Store.Check(ctx, h.Key)
 		if err != nil {
@@ -101,7 +101,7 @@ func (d Desk) Release(ctx context.Context, h store.Hold, by fleet.RunID, ending 
 
 // Held are those of the claims that a take would be denied. A session is asked about once,
 // however many of them it holds, and the store at most once of all.
-func (d Desk) Held(ctx context.Context, s store.Standing) []fleet.Claim {
+func (d Claims) Held(ctx context.Context, s store.ClaimsAt) []fleet.Claim {
 	var held []fleet.Claim
 	runs := d.holders(ctx, s)
 	asked := map[fleet.RunID]fleet.Liveness{}
@@ -122,7 +122,7 @@ func (d Desk) Held(ctx context.Context, s store.Standing) []fleet.Claim {
 }
 
 // holders are the runs that hold claims: nearly all are open, and the others are read together.
-func (d Desk) holders(ctx context.Context, s store.Standing) map[fleet.RunID]fleet.Run {
+func (d Claims) holders(ctx context.Context, s store.ClaimsAt) map[fleet.RunID]fleet.Run {
 	runs := make(map[fleet.RunID]fleet.Run, len(s.Open))
 	for _, r := range s.Open {
 		runs[r.ID] = r
@@ -149,7 +149,7 @@ func (d Desk) holders(ctx context.Context, s store.Standing) map[fleet.RunID]fle
 
 // Holder says whether the session that holds a claim lives. A claim that was given
 // back, or is nobody's session, is not asked about.
-func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
+func (d Claims) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 	id, session := c.Holder.Run()
 	if !session || !c.ReleasedAt.IsZero() {
 		return fleet.Unknown
@@ -166,7 +166,7 @@ func (d Desk) Holder(ctx context.Context, c fleet.Claim) fleet.Liveness {
 }
 
 // lives says whether the session of a run lives, for the sake of its claim.
-func (d Desk) lives(ctx context.Context, c fleet.Claim, run fleet.Run) fleet.Liveness {
+func (d Claims) lives(ctx context.Context, c fleet.Claim, run fleet.Run) fleet.Liveness {
 	live := d.Sessions.Liveness(ctx, run)
 	if live != fleet.Gone || !run.EndedAt.IsZero() {
 		return live

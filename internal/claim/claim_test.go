@@ -26,7 +26,7 @@ const session = fleet.RunID("01kt1gw6g0000001")
 // desk is a desk on a real store, with sessions that the test sets and a clock that the test
 // moves.
 type desk struct {
-	claim.Desk
+	claim.Claims
 	*testing.T
 	db    *sqlite.DB
 	now   time.Time
@@ -50,7 +50,7 @@ func newDesk(t *testing.T) *desk {
 			t.Error(err)
 		}
 	})
-	d.Desk = claim.Desk{Store: d.db, Sessions: d, Ends: rundir.Folders{State: t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
+	d.Claims = claim.Claims{Store: d.db, Sessions: d, Ends: rundir.Folders{State: t.TempDir()}, Log: slog.New(slog.DiscardHandler)}
 	return d
 }
 
@@ -133,7 +133,7 @@ func TestAnswerCountsForOneEpoch(t *testing.T) {
 			d := newDesk(t)
 			d.take(session.Holder())
 			d.lives = fleet.Gone
-			slow := d.Desk
+			slow := d.Claims
 			slow.Store = &slowStore{Store: d.db, before: func() {
 				if grant, _ := d.take(second); grant != fleet.Granted {
 					t.Errorf("the quicker one: %s", grant)
@@ -203,7 +203,7 @@ func TestHeldAsksOnceASession(t *testing.T) {
 	runs := &countedRuns{Store: d.db}
 	d.Store = runs
 	const sessions = 100
-	s := store.Standing{At: d.now}
+	s := store.ClaimsAt{At: d.now}
 	var holders []fleet.Holder
 	for i := range sessions {
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("01kt1gw6g%07d", i+2)), Category: "code", CreatedAt: d.now}
@@ -235,13 +235,13 @@ func TestHeldAsksOnceASession(t *testing.T) {
 
 // BenchmarkHeld is a look at the claims of as many sessions, which all are open.
 func BenchmarkHeld(b *testing.B) {
-	s := store.Standing{At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
+	s := store.ClaimsAt{At: time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)}
 	for i := range 10_000 {
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("01kt1gw6g%07d", i))}
 		s.Open = append(s.Open, r)
 		s.Claims = append(s.Claims, fleet.Claim{Key: fleet.Key(fmt.Sprint(i)), Holder: r.ID.Holder(), Epoch: 1, ExpiresAt: s.At.Add(ttl)})
 	}
-	d := claim.Desk{Sessions: &desk{lives: fleet.Lives}} // without a store: it is not asked
+	d := claim.Claims{Sessions: &desk{lives: fleet.Lives}} // without a store: it is not asked
 	for b.Loop() {
 		d.Held(b.Context(), s)
 	}

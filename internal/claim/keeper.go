@@ -20,7 +20,7 @@ const (
 	MostBeat = 5 * time.Minute
 	// A renewal that failed is tried again after this part of it, or after so long, give or take a
 	// fifth: many supervisors meet one fault.
-	retryPart, mostRetry, jitter = 12, 15 * time.Second, 5
+	retryPart, maxRetry, jitter = 12, 15 * time.Second, 5
 	// look is the time between two comparisons of the lease with the clock: a machine that sleeps stops timers.
 	look = 5 * time.Second
 )
@@ -29,11 +29,11 @@ const (
 func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, MostBeat) }
 
 // Heard is the time within which a session has asked for a renewal, and once more if that failed.
-func Heard(ttl time.Duration) time.Duration { return Beat(ttl) + mostRetry + mostRetry/jitter }
+func Heard(ttl time.Duration) time.Duration { return Beat(ttl) + maxRetry + maxRetry/jitter }
 
 // Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
 func Retry(ttl time.Duration, chance float64) time.Duration {
-	d := min(ttl/retryPart, mostRetry)
+	d := min(ttl/retryPart, maxRetry)
 	return d + time.Duration((2*chance-1)*float64(d/jitter))
 }
 

@@ -60,7 +60,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 
 // opened is what a command has of its fleet: its parts, what may be done with them, and what can be said of them.
 type opened struct {
-	*survey.Fleet
+	*survey.Reader
 	*engine.Engine
 	*inspect.Explainer
 }
@@ -87,7 +87,7 @@ func (a *app) with(ctx context.Context, needs access, fn func(opened) error, che
 	places := a.places(c)
 	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: a.Now}
 	e := &engine.Engine{
-		Fleet: &survey.Fleet{
+		Reader: &survey.Reader{
 			Config:   c,
 			Tasks:    sources,
 			Lessons:  task.LessonFolder{Dir: c.Lessons.Dir, Categories: c.CategoryNames()}.List,
@@ -144,12 +144,12 @@ func (a *app) with(ctx context.Context, needs access, fn func(opened) error, che
 			a.Tamper(e)
 		}
 		if _, shown := terminal(a.Stderr); shown && !a.json && needs&writing == 0 {
-			e.Log = slog.New(spoken{e.Log.Handler(), a.Stderr})
+			e.Log = slog.New(stderrHandler{e.Log.Handler(), a.Stderr})
 		}
 		if needs&record != 0 && !e.Recorded() {
 			a.nothingYet()
 		}
-		return fn(opened{e.Fleet, e, &inspect.Explainer{Fleet: e.Fleet}})
+		return fn(opened{e.Reader, e, &inspect.Explainer{Reader: e.Reader}})
 	})
 }
 
@@ -159,12 +159,12 @@ func (a *app) sessions(c *config.Config) session.Sessions {
 
 // here is where this process is, once somebody asks: the identity may be given on the way to the
 // store. Where it cannot be read, every session is another machine's.
-func (a *app) here(c *config.Config) func() fleet.Seat {
-	return sync.OnceValue(func() fleet.Seat {
+func (a *app) here(c *config.Config) func() fleet.Location {
+	return sync.OnceValue(func() fleet.Location {
 		i, err := a.identity(c.State)
 		if err != nil && !errors.Is(err, fleet.ErrNotFound) {
 			a.log.Warn("no session is known to live", slog.Any("err", err))
-			return fleet.Seat{Host: "none"}
+			return fleet.Location{Host: "none"}
 		}
 		return i.Seat(thisMachine())
 	})
@@ -212,8 +212,8 @@ func (a *app) hostName(state string) string {
 func thisMachine() machine.Local { return machine.This(os.DirFS("/")) }
 
 // desk is where claims are asked for.
-func (a *app) desk(c *config.Config, s store.Store) claim.Desk {
-	return claim.Desk{Store: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
+func (a *app) desk(c *config.Config, s store.Store) claim.Claims {
+	return claim.Claims{Store: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
 }
 
 // taskFolder is where the fleet's tasks are: its folder, and what its commands list.

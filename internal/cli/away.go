@@ -38,7 +38,7 @@ no work from starting, and no notice says that nobody reviews. Saying it again r
 			}
 			return a.with(cmd.Context(), writing, func(f opened) error {
 				line := a.did("the reviewer is", "the reviewer would be") + " away until " + until + ": " + away.Reason
-				return a.sayDone(f.Store.GoAway(cmd.Context(), away), view.Away(true, a.dryRun).JSON(away), line)
+				return a.sayDone(f.Store.SetAway(cmd.Context(), away), view.Away(true, a.dryRun).JSON(away), line)
 			})
 		},
 	})
@@ -52,7 +52,7 @@ func (a *app) reviewerBack(ctx context.Context) error {
 	return a.with(ctx, existing|record, func(f opened) (err error) {
 		was := false
 		if f.Recorded() {
-			was, err = f.Store.ComeBack(ctx)
+			was, err = f.Store.ClearAway(ctx)
 		}
 		line := a.did("the reviewer is back", "the reviewer would be back")
 		if !was {

@@ -123,17 +123,17 @@ func newHandler(w io.Writer, asJSON bool, replace func([]string, slog.Attr) slog
 }
 
 // spoken says warnings as a command says them to a person.
-type spoken struct {
+type stderrHandler struct {
 	slog.Handler
 	w io.Writer
 }
 
 // Enabled reports whether records of a level are said, or handed on.
-func (s spoken) Enabled(ctx context.Context, l slog.Level) bool {
+func (s stderrHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn || s.Handler.Enabled(ctx, l)
 }
 
-func (s spoken) Handle(ctx context.Context, r slog.Record) error {
+func (s stderrHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level < slog.LevelWarn {
 		return s.Handler.Handle(ctx, r)
 	}

@@ -114,7 +114,7 @@ func (a *app) runLogs(ctx context.Context, name string, o logsOptions) error {
 // otherHost is the machine that has the log of a run, if that is another one.
 func otherHost(ctx context.Context, e *inspect.Explainer, r fleet.Run) (h fleet.Host, there bool, err error) {
 	_, err = os.Lstat(fleet.FilesOf(e.Config.State, r.ID).Log)
-	if !e.Here.Elsewhere(r.Seat) || r.Host == "" || !errors.Is(err, fs.ErrNotExist) {
+	if !e.Here.OnOtherHost(r.Location) || r.Host == "" || !errors.Is(err, fs.ErrNotExist) {
 		return h, false, nil
 	}
 	list, _, err := e.Store.Hosts(ctx)
@@ -151,7 +151,7 @@ func (p *logPrinter) printElsewhere(ctx context.Context, r fleet.Run, h fleet.Ho
 
 // runToRead finds the run whose log is meant, and may wait until there is one.
 func (a *app) runToRead(ctx context.Context, e *inspect.Explainer, name string, o logsOptions) (fleet.Run, error) {
-	r, err := resolveRun(ctx, e.Fleet, name, "")
+	r, err := resolveRun(ctx, e.Reader, name, "")
 	_, category := e.Config.Categories[fleet.Category(name)]
 	if !o.follow || !category || !e.Recorded() || err == nil && r.EndedAt.IsZero() {
 		return r, err

@@ -60,7 +60,7 @@ func Main(args []string, s Surroundings) int {
 	out := &output{Writer: s.Stdout, mask: secrets}
 	s.Stdout = out
 	asJSON := wantsJSON(args)
-	if stderr := (veil{s.Stderr, secrets}); inJournal(s.Getenv, s.Stderr) {
+	if stderr := (redactor{s.Stderr, secrets}); inJournal(s.Getenv, s.Stderr) {
 		s.Stderr = &journal{w: stderr}
 	} else {
 		s.Stderr = stderr

@@ -31,13 +31,13 @@ func (m *mask) masked(p []byte) []byte {
 	return p
 }
 
-// veil is a writer whose text is masked, call by call.
-type veil struct {
+// redactor is a writer whose text is masked, call by call.
+type redactor struct {
 	io.Writer
 	*mask
 }
 
-func (v veil) Write(p []byte) (int, error) { return v.Writer.Write(v.masked(p)) }
+func (v redactor) Write(p []byte) (int, error) { return v.Writer.Write(v.masked(p)) }
 
 // handler masks what a handler answers.
 func (m *mask) handler(h http.Handler) http.Handler {

@@ -109,7 +109,7 @@ func knownCategory(c *config.Config, name string) error {
 }
 
 // resolveRun is the run that a person means by its id, the beginning of one, or its category.
-func resolveRun(ctx context.Context, f *survey.Fleet, name, host string, also ...fleet.RunID) (fleet.Run, error) {
+func resolveRun(ctx context.Context, f *survey.Reader, name, host string, also ...fleet.RunID) (fleet.Run, error) {
 	r, err := f.ResolveRun(ctx, name, host, also...)
 	unknown := errors.Is(err, fleet.ErrNotFound)
 	if !unknown && !errors.Is(err, fleet.ErrUsage) {

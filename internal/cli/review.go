@@ -113,7 +113,7 @@ own core.pager or by $PAGER, or else through less.`,
 // reviewedItem hands on the work of the session that a person means.
 func (a *app) reviewedItem(ctx context.Context, name string, fn func(opened, review.Target, review.Item) error) error {
 	return a.reviewed(ctx, func(e opened, t review.Target, items []review.Item) error {
-		i, err := workOf(ctx, e.Fleet, items, name)
+		i, err := workOf(ctx, e.Reader, items, name)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (a *app) reviewedItem(ctx context.Context, name string, fn func(opened, rev
 }
 
 // workOf is the work of the session that a person means, among items or in the target.
-func workOf(ctx context.Context, f *survey.Fleet, items []review.Item, name string) (review.Item, error) {
+func workOf(ctx context.Context, f *survey.Reader, items []review.Item, name string) (review.Item, error) {
 	run, at, err := itemOf(ctx, f, items, name)
 	switch {
 	case err != nil:
@@ -138,7 +138,7 @@ func workOf(ctx context.Context, f *survey.Fleet, items []review.Item, name stri
 }
 
 // itemOf is the run that a person means, and where its work is among items; below 0: nowhere.
-func itemOf(ctx context.Context, f *survey.Fleet, items []review.Item, name string) (run fleet.RunID, at int, err error) {
+func itemOf(ctx context.Context, f *survey.Reader, items []review.Item, name string) (run fleet.RunID, at int, err error) {
 	ids := plain.Each(items, func(i review.Item) fleet.RunID { return i.Run })
 	r, err := resolveRun(ctx, f, name, "", ids...)
 	return r.ID, slices.Index(ids, r.ID), err

@@ -170,7 +170,7 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(opened, revi
 				continue
 			}
 			name, tip, _ := strings.Cut(arg, "@")
-			run, at, err := itemOf(ctx, e.Fleet, all, name)
+			run, at, err := itemOf(ctx, e.Reader, all, name)
 			switch {
 			case err != nil:
 				wrong = append(wrong, err)
@@ -184,7 +184,7 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(opened, revi
 			case reviews[run].Decision == fleet.DecisionLanded:
 				done = append(done, fleet.Landed{Run: run, End: fleet.LandingLanded, Reason: "it landed before"})
 			default:
-				wrong = append(wrong, noBranch(ctx, e.Fleet, run, " that has ended"))
+				wrong = append(wrong, noBranch(ctx, e.Reader, run, " that has ended"))
 			}
 			seen[run] = true
 		}
@@ -196,7 +196,7 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(opened, revi
 }
 
 // noBranch says that there is no branch of a run here, or which machine's clone has it.
-func noBranch(ctx context.Context, f *survey.Fleet, id fleet.RunID, which string) error {
+func noBranch(ctx context.Context, f *survey.Reader, id fleet.RunID, which string) error {
 	if f.Store != nil {
 		r, err := f.Store.Run(ctx, id)
 		if err == nil && r.Branch != "" && f.KeptElsewhere(ctx, r.Host) {

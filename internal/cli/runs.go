@@ -31,7 +31,7 @@ page, give --before the last run of this one.`,
 				return err
 			}
 			if before != "" {
-				r, err := resolveRun(ctx, f.Fleet, before, q.Host)
+				r, err := resolveRun(ctx, f.Reader, before, q.Host)
 				if err != nil {
 					return err
 				}

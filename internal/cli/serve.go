@@ -77,7 +77,7 @@ const (
 	requestTime = 10 * time.Second
 	pageTime    = 30 * time.Second
 	idleTime    = 2 * time.Minute
-	mostHeader  = 16 << 10
+	maxHeader   = 16 << 10
 	// goodbye is what requests under way get when the command is asked to stop.
 	goodbye = 3 * time.Second
 )
@@ -109,7 +109,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 			})
 		},
 		Tasks: func(ctx context.Context, e *inspect.Explainer) ([]view.TaskEntry, error) {
-			list, _, err := a.taskEntries(ctx, e.Fleet, taskListOptions{}) // the first page names what is wrong in task files
+			list, _, err := a.taskEntries(ctx, e.Reader, taskListOptions{}) // the first page names what is wrong in task files
 			return list, err
 		},
 		Work: a.workShown,
@@ -142,7 +142,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	}
 	return serve(ctx, listener, &http.Server{
 		Handler: a.secrets.handler(handler), ReadHeaderTimeout: headerTime, ReadTimeout: requestTime, WriteTimeout: pageTime, IdleTimeout: idleTime,
-		MaxHeaderBytes: mostHeader,
+		MaxHeaderBytes: maxHeader,
 		ErrorLog:       slog.NewLogLogger(a.log.Handler(), slog.LevelDebug), // of what clients do wrong
 		// Streams end with it, so that they do not keep the server from ending.
 		BaseContext: func(net.Listener) context.Context { return ctx },
@@ -161,7 +161,7 @@ func (a *app) workShown(ctx context.Context, e *inspect.Explainer, run fleet.Run
 	if w.Target, items, err = e.Review(ctx); err != nil {
 		return w, err
 	}
-	if w.Item, err = workOf(ctx, e.Fleet, items, string(run)); err == nil {
+	if w.Item, err = workOf(ctx, e.Reader, items, string(run)); err == nil {
 		w.Diff, w.Cut, err = a.workDiff(ctx, e.Config, w.Target, w.Item, pageDiff)
 	}
 	return w, err

@@ -33,7 +33,7 @@ that no other has, here and in all commands that show, stop or review runs.`,
 		Example: `  stint show code
   stint show 01jd8wz4v0k3m7qa --json`,
 		RunE: a.open(reading, func(ctx context.Context, f opened, args []string) error {
-			r, err := resolveRun(ctx, f.Fleet, args[0], "")
+			r, err := resolveRun(ctx, f.Reader, args[0], "")
 			if err != nil {
 				return err
 			}

@@ -15,8 +15,8 @@ import (
 const (
 	// lastShown are the runs of a pipe, and the runs and fires of an object.
 	lastShown = 5
-	// mostShown are the runs of a terminal, however high.
-	mostShown = 20
+	// maxShown are the runs of a terminal, however high.
+	maxShown = 20
 )
 
 func newStatus(a *app) *cobra.Command {
@@ -41,7 +41,7 @@ nothing is cut.`,
 			}
 			runs := last
 			if !a.json {
-				runs = max(last, mostShown) // some of them have not ended
+				runs = max(last, maxShown) // some of them have not ended
 			}
 			// The last fire shows which gates are closed, even where no fires are shown.
 			s, err := f.Status(ctx, inspect.StatusOptions{Fires: max(last, 1), Runs: runs})

@@ -49,7 +49,7 @@ func (a *app) runStop(ctx context.Context, f opened, name string) error {
 	}
 	var run fleet.Run
 	if _, category := f.Config.Categories[fleet.Category(name)]; name != "" && !category {
-		r, err := resolveRun(ctx, f.Fleet, name, "")
+		r, err := resolveRun(ctx, f.Reader, name, "")
 		if err != nil {
 			return err
 		}

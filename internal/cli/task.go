@@ -31,7 +31,7 @@ type standings struct {
 
 // standings puts tasks in the states that are remembered of them, and says of those that
 // are blocked why; with a fleet, also for which other work they wait.
-func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f *survey.Fleet, tasks []fleet.Task) (known standings, err error) {
+func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f *survey.Reader, tasks []fleet.Task) (known standings, err error) {
 	q := selector.Queue{Tasks: tasks, At: a.Now()}
 	known = standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
@@ -39,7 +39,7 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f 
 		if err != nil {
 			return known, err
 		}
-		q.At, q.Held, q.Round = snapshot.At, a.desk(c, s).Held(ctx, snapshot.Standing), snapshot.RoundsOf(a.here(c)().Host)
+		q.At, q.Held, q.Round = snapshot.At, a.desk(c, s).Held(ctx, snapshot.ClaimsAt), snapshot.RoundsOf(a.here(c)().Host)
 		fleet.Recall(tasks, snapshot.Tasks)
 		for _, t := range tasks {
 			if t.Listed != "" {
@@ -77,7 +77,7 @@ func newTaskList(a *app) *cobra.Command {
 			if err := knownCategory(f.Config, o.category); err != nil {
 				return err
 			}
-			entries, problems, err := a.taskEntries(ctx, f.Fleet, o)
+			entries, problems, err := a.taskEntries(ctx, f.Reader, o)
 			for _, p := range problems {
 				a.warn(p.String())
 			}
@@ -92,7 +92,7 @@ func newTaskList(a *app) *cobra.Command {
 }
 
 // taskEntries are the tasks that are listed, and what is wrong in their sources.
-func (a *app) taskEntries(ctx context.Context, f *survey.Fleet, o taskListOptions) ([]view.TaskEntry, []fleet.TaskProblem, error) {
+func (a *app) taskEntries(ctx context.Context, f *survey.Reader, o taskListOptions) ([]view.TaskEntry, []fleet.TaskProblem, error) {
 	tasks, problems, err := taskFolder(f.Config).List(ctx)
 	if err != nil {
 		return nil, nil, err

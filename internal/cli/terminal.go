@@ -33,7 +33,7 @@ func terminal(stream any) (*os.File, bool) {
 	switch s := stream.(type) {
 	case *output:
 		stream = s.Writer
-	case veil:
+	case redactor:
 		stream = s.Writer
 	}
 	f, ok := stream.(*os.File)

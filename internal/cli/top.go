@@ -102,7 +102,7 @@ type topScreen struct{ *app }
 func (t topScreen) quiet() (*app, *said) {
 	s := &said{}
 	a := *t.app
-	a.Stderr, a.log = s, slog.New(spoken{slog.DiscardHandler, s})
+	a.Stderr, a.log = s, slog.New(stderrHandler{slog.DiscardHandler, s})
 	return &a, s
 }
 
@@ -225,16 +225,16 @@ func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err 
 	return r, err
 }
 
-// mostOfLog is how much of the end of a log is shown. It is read every second.
-const mostOfLog = 256 << 10
+// maxOfLog is how much of the end of a log is shown. It is read every second.
+const maxOfLog = 256 << 10
 
 // readLogEnd reads the end of a log from the first whole line on. Without a log it is empty.
 func readLogEnd(path string, f transcript.Format) (l top.Log, err error) {
 	if info, err := os.Lstat(path); err == nil {
 		l.Size = info.Size()
 	}
-	l.Text, err = rundir.Last(path, mostOfLog)
-	if _, rest, found := strings.Cut(l.Text, "\n"); found && l.Size > mostOfLog {
+	l.Text, err = rundir.Last(path, maxOfLog)
+	if _, rest, found := strings.Cut(l.Text, "\n"); found && l.Size > maxOfLog {
 		l.Text = rest
 	}
 	l.Read, l.Text = int64(len(l.Text)), transcript.ReadableText(f, l.Text)

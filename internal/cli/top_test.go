@@ -29,7 +29,7 @@ func TestReadLogEnd(t *testing.T) {
 		if err != nil || got.Size != int64(lines*len(line)) {
 			t.Errorf("%d lines: size %d, %v; want %d", lines, got.Size, err, lines*len(line))
 		}
-		if want := min(lines, mostOfLog/len(line)); got.Text != strings.Repeat(line, want) {
+		if want := min(lines, maxOfLog/len(line)); got.Text != strings.Repeat(line, want) {
 			t.Errorf("%d lines: %d bytes of text, want %d whole lines", lines, len(got.Text), want)
 		}
 	}

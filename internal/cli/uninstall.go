@@ -85,7 +85,7 @@ func (a *app) runUninstall(ctx context.Context, purge, yes bool) error {
 // idle notes the sessions at work on this host, and refuses to purge under one. Sessions of other hosts have their own folders.
 func (r *removal) idle(ctx context.Context, e opened) error {
 	open, err := e.Open(ctx, "")
-	r.running = plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() && !e.Here.Elsewhere(run.Seat) })
+	r.running = plain.Kept(open, func(run fleet.Run) bool { return !run.StartedAt.IsZero() && !e.Here.OnOtherHost(run.Location) })
 	if err != nil || !r.purge || len(r.running) == 0 {
 		return err
 	}
@@ -129,7 +129,7 @@ func (r *removal) waiting(ctx context.Context, e opened) error {
 		return err
 	}
 	for _, run := range open {
-		if !run.StartedAt.IsZero() || e.Here.Elsewhere(run.Seat) {
+		if !run.StartedAt.IsZero() || e.Here.OnOtherHost(run.Location) {
 			continue
 		}
 		r.did("run "+string(run.ID), install.Stopped)

@@ -62,11 +62,11 @@ func bare(err error) error {
 	return err
 }
 
-// mostInterpreters is the number of scripts that the kernel follows from one to the next.
-const mostInterpreters = 4
+// maxInterpreters is the number of scripts that the kernel follows from one to the next.
+const maxInterpreters = 4
 
 func checkInterpreter(script string, environment []string, dir string) error {
-	for range mostInterpreters {
+	for range maxInterpreters {
 		line, err := shebang(script)
 		if errors.Is(err, fs.ErrPermission) {
 			return nil // a program may be executable and not readable; then it is no script

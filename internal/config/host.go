@@ -48,8 +48,8 @@ func (h Host) is(pattern string) bool {
 	return matches
 }
 
-// Misplaced says why no session of a category may run on this host, or "".
-func (c *Config) Misplaced(name fleet.Category) string {
+// NotForHost says why no session of a category may run on this host, or "".
+func (c *Config) NotForHost(name fleet.Category) string {
 	category := c.Categories[name]
 	if len(category.Hosts) > 0 && !slices.ContainsFunc(category.Hosts, c.Host.is) {
 		return fmt.Sprintf("its hosts are %s, and this is %s", strings.Join(category.Hosts, " and "), c.Host.Name)

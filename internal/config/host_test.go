@@ -62,7 +62,7 @@ func TestHostSections(t *testing.T) {
 	own := func(c *config.Config) map[string]any {
 		misplaced := map[string]string{}
 		for _, name := range c.CategoryNames() {
-			if why := c.Misplaced(name) + c.Unfired(c.Categories[name].Pool); why != "" {
+			if why := c.NotForHost(name) + c.Unfired(c.Categories[name].Pool); why != "" {
 				misplaced[string(name)] = why
 			}
 		}

@@ -12,13 +12,13 @@ import (
 	"stint/internal/plain"
 )
 
-// leastSecret is the length from which a value is looked for in shown text: shorter ones occur in
+// minSecret is the length from which a value is looked for in shown text: shorter ones occur in
 // ordinary words. These are looked for behind their name, as NAME=VALUE or in the quotes of a configuration.
-const leastSecret = 8
+const minSecret = 8
 
 // named is a value to look for, with its name in front if it is short.
 func named(name, value string) string {
-	if len(value) < leastSecret && value != "" {
+	if len(value) < minSecret && value != "" {
 		return name + "=" + value
 	}
 	return value
@@ -75,7 +75,7 @@ func (c *Config) Secrets(getenv func(string) string) (list []string) {
 		list = append(list, secretsIn(name, text)...)
 		list = append(list, secretsIn(text, getenv(text))...)
 	})
-	list = slices.DeleteFunc(list, func(value string) bool { return len(value) < leastSecret })
+	list = slices.DeleteFunc(list, func(value string) bool { return len(value) < minSecret })
 	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	return slices.Compact(list)
 }
@@ -127,7 +127,7 @@ func Masker(secrets []string) *strings.Replacer {
 	}
 	for _, secret := range secrets {
 		befores := []string{""}
-		if name, value, is := strings.Cut(secret, "="); is && len(value) < leastSecret && SecretName(name) {
+		if name, value, is := strings.Cut(secret, "="); is && len(value) < minSecret && SecretName(name) {
 			befores = plain.Each(strings.Split(`=| = |="| = "|='| = '|: |": "| |", "|" "`, "|"), func(s string) string { return name + s })
 			secret = value
 		}

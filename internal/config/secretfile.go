@@ -52,8 +52,8 @@ func (a Agent) Fault(begins bool) error {
 	return a.fault
 }
 
-// mostSecrets is far more than any list of keys has bytes.
-const mostSecrets = 64 << 10
+// maxSecrets is far more than any list of keys has bytes.
+const maxSecrets = 64 << 10
 
 func readSecretFile(path, credentials string) ([]string, error) {
 	if name, credential := strings.CutPrefix(path, credentialPrefix); credential {
@@ -81,7 +81,7 @@ func readSecretFile(path, credentials string) ([]string, error) {
 	case stat != nil && stat.Uid != 0 && int(stat.Uid) != os.Geteuid():
 		return nil, fmt.Errorf("%s belongs to another user, %d", path, stat.Uid)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSecrets))
+	text, err := io.ReadAll(io.LimitReader(f, maxSecrets))
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ func ownerOf(info fs.FileInfo, otherwise int) int {
 	return otherwise
 }
 
-// mostForeign bounds the files of others that are named.
-const mostForeign = 10
+// maxForeign bounds the files of others that are named.
+const maxForeign = 10
 
 // foreign are files in the state folder that belong to another user: stint's own, not what
 // agents and git made.
@@ -48,7 +48,7 @@ func foreign(state string, user int) (list []string) {
 	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "clones/*"} {
 		paths, _ := filepath.Glob(plain.GlobIn(state, pattern)) // an error is of the pattern alone
 		for _, path := range paths {
-			if info, err := os.Lstat(path); err == nil && ownerOf(info, user) != user && len(list) < mostForeign {
+			if info, err := os.Lstat(path); err == nil && ownerOf(info, user) != user && len(list) < maxForeign {
 				list = append(list, strings.TrimPrefix(path, state+"/"))
 			}
 		}

@@ -141,7 +141,7 @@ const (
 	tick = 2 * time.Second
 	// A store that cannot grow loses the end of a session; a session leaves up to 64 MiB
 	// of log.
-	leastFree, fewFree = 100 << 20, 1 << 30
+	minFree, fewFree = 100 << 20, 1 << 30
 )
 
 func (d *Doctor) examineClock() Finding {
@@ -200,7 +200,7 @@ func judgeDisk(of, path string, free, size uint64) Finding {
 	switch {
 	case size == 0: // some that are not on a disk do not say
 		return unknown(check, of+": its file system does not say how large it is: "+path)
-	case free < leastFree:
+	case free < minFree:
 		bad.State, bad.Why = Problem, "a session that cannot write loses its work, and its end is not recorded"
 	case free < fewFree || free/5 < size/100: // 5 %, without overflow
 		bad.State, bad.Why = Warning, "a session leaves up to 64 MiB of log, and a clone as much as the repository"

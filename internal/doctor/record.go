@@ -30,7 +30,7 @@ func (d *Doctor) examineRecord(ctx context.Context) (record, agents []Finding) {
 		if !e.Recorded() {                    // nothing has run yet
 			return nil
 		}
-		x := &inspect.Explainer{Fleet: e.Fleet}
+		x := &inspect.Explainer{Reader: e.Reader}
 		if status, err = x.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: 1}); err != nil {
 			return err
 		}
@@ -160,14 +160,14 @@ func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
 	return list
 }
 
-// mostLooked bounds the search for a session among an agent's latest runs: the others
+// maxLooked bounds the search for a session among an agent's latest runs: the others
 // found no lane or no task.
-const mostLooked = 20
+const maxLooked = 20
 
 // examinePrices reports the agents with a budget in USD whose latest session used a model that has no price.
 func examinePrices(ctx context.Context, e *inspect.Explainer) (list []Finding, err error) {
 	for _, agent := range e.Config.AgentNames() {
-		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: mostLooked})
+		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: maxLooked})
 		if err != nil {
 			return nil, err
 		}

@@ -150,7 +150,7 @@ func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now
 			add(fmt.Sprintf("host %s has another stint.toml than this one", h.Name),
 				"what the one ranks or bounds the other may not", "bring both to one commit; what is to differ belongs into [host.NAME]")
 		}
-		if ahead := time.Duration(h.Ahead) * time.Millisecond; ahead.Abs() > mostAhead {
+		if ahead := time.Duration(h.Ahead) * time.Millisecond; ahead.Abs() > maxAhead {
 			add(fmt.Sprintf("the clock of host %s was %s from the server's when it fired last", h.Name, ahead.Abs().Round(time.Second)),
 				"leases go by the server's clock, and people read that host's", "let a time service set it")
 		}
@@ -160,7 +160,7 @@ func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now
 
 const (
 	oldestServer = 140000
-	mostAhead    = 5 * time.Second // as much as leases leave between two machines
+	maxAhead     = 5 * time.Second // as much as leases leave between two machines
 	longUnsent   = 5 * time.Minute // a session tries as long as its lease lasts, and then the next fire does
 )
 
@@ -212,7 +212,7 @@ func (s server) judge() []Finding {
 			"two sessions may have worked at one task until the first had its heartbeat", "stint help hosts has what prevents it: synchronous replication",
 		},
 		{
-			s.ahead.Abs() > mostAhead, Warning, fmt.Sprintf("its clock is %s from this host's", s.ahead.Abs().Round(time.Second)),
+			s.ahead.Abs() > maxAhead, Warning, fmt.Sprintf("its clock is %s from this host's", s.ahead.Abs().Round(time.Second)),
 			"leases go by the server's clock, and people read this host's", "let a time service set both",
 		},
 		{

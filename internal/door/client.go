@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// mostAnswer bounds an answer, in bytes: a task's file may be long.
-	mostAnswer = 16 << 20
+	// maxAnswer bounds an answer, in bytes: a task's file may be long.
+	maxAnswer = 16 << 20
 	// askTime is for a question and its answer, together.
 	askTime = readTime + answerTime + writeTime
 )
@@ -60,11 +60,11 @@ func ask(ctx context.Context, path string, q Request) (a Answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	if len(text) > mostRequest {
-		return a, fmt.Errorf("%s: %d bytes, want at most %d: %w", q.Verb, len(text), mostRequest, fleet.ErrUsage)
+	if len(text) > maxRequest {
+		return a, fmt.Errorf("%s: %d bytes, want at most %d: %w", q.Verb, len(text), maxRequest, fleet.ErrUsage)
 	}
 	_, _ = conn.Write(text) // one that is refused before it is read has an answer, too
-	if err := json.NewDecoder(io.LimitReader(conn, mostAnswer)).Decode(&a); err != nil {
+	if err := json.NewDecoder(io.LimitReader(conn, maxAnswer)).Decode(&a); err != nil {
 		return a, errors.Join(context.Cause(ctx), fmt.Errorf("no answer: %w", err))
 	}
 	if a.Version != version {

@@ -121,11 +121,11 @@ func (e faultError) Error() string { return e.Text }
 func (e faultError) Unwrap() error { return kinds()[e.Kind] }
 
 const (
-	// mostKeys bounds how many keys one session may claim beside its own: each is a row of the
+	// maxKeys bounds how many keys one session may claim beside its own: each is a row of the
 	// store for ever.
-	mostKeys = 100
-	// mostTasks bounds how many tasks one session may add: each is a file, and work for others.
-	mostTasks = 100
+	maxKeys = 100
+	// maxTasks bounds how many tasks one session may add: each is a file, and work for others.
+	maxTasks = 100
 )
 
 // Session is whose door it is, and what it has asked for so far.
@@ -192,7 +192,7 @@ func (s *Session) check(q Request) error {
 		if q.Draft == nil {
 			return errors.New("no task to add")
 		}
-		if s.tasks >= mostTasks {
+		if s.tasks >= maxTasks {
 			return fmt.Errorf("this session has added %d tasks, and may add no more", s.tasks)
 		}
 		return nil
@@ -233,7 +233,7 @@ func (s *Session) checkClaim(q Request) error {
 		return fmt.Errorf("ending %q: want one of %s", q.Ending, fleet.Listed(endings))
 	case q.Verb != ClaimRelease && q.TTL < time.Millisecond:
 		return fmt.Errorf("ttl %s: want a millisecond or more", q.TTL)
-	case q.Verb == ClaimTake && q.Key != s.Key && !s.keys[q.Key] && len(s.keys) >= mostKeys:
+	case q.Verb == ClaimTake && q.Key != s.Key && !s.keys[q.Key] && len(s.keys) >= maxKeys:
 		return fmt.Errorf("this session has claimed %d keys beside its own, and may claim no other", len(s.keys))
 	}
 	return nil

@@ -19,10 +19,10 @@ import (
 )
 
 const (
-	// mostRequest bounds a request, in bytes: the text of a task is the largest part of one.
-	mostRequest = 1 << 20
-	// mostAtOnce bounds the connections that are served at once; further ones wait in the kernel.
-	mostAtOnce = 16
+	// maxRequest bounds a request, in bytes: the text of a task is the largest part of one.
+	maxRequest = 1 << 20
+	// maxAtOnce bounds the connections that are served at once; further ones wait in the kernel.
+	maxAtOnce = 16
 	// readTime is for a request to arrive, and writeTime for its answer to be read: both ends are
 	// on this machine.
 	readTime, writeTime = 2 * time.Second, 5 * time.Second
@@ -83,7 +83,7 @@ type desk struct {
 func (d *desk) accept(ctx context.Context, l *net.UnixListener) {
 	var serving sync.WaitGroup
 	defer serving.Wait()
-	free := make(chan struct{}, mostAtOnce)
+	free := make(chan struct{}, maxAtOnce)
 	for {
 		free <- struct{}{}
 		conn, err := l.AcceptUnix()
@@ -130,7 +130,7 @@ func (d *desk) read(conn *net.UnixConn) (q Request, err error) {
 	if err := sameUser(conn); err != nil {
 		return q, err
 	}
-	limited := &io.LimitedReader{R: conn, N: mostRequest}
+	limited := &io.LimitedReader{R: conn, N: maxRequest}
 	decoder := json.NewDecoder(limited)
 	decoder.DisallowUnknownFields() // it may be a restriction that is not known here
 	if err = decoder.Decode(&q); err == nil {
@@ -139,7 +139,7 @@ func (d *desk) read(conn *net.UnixConn) (q Request, err error) {
 		return d.Session.Admit(q)
 	}
 	if limited.N == 0 {
-		err = fmt.Errorf("more than %d bytes", mostRequest)
+		err = fmt.Errorf("more than %d bytes", maxRequest)
 	}
 	return q, fmt.Errorf("request: %w: %w", err, fleet.ErrUsage)
 }

@@ -20,7 +20,7 @@ import (
 // fields are needed except Ranker, which is nil when stint's own ranking is followed, and
 // those that say what nil means.
 type Engine struct {
-	*survey.Fleet
+	*survey.Reader
 	Sources   Sources
 	Ranker    Hook // another selector, which is given the ranking of stint's own
 	Lanes     Lanes

@@ -90,7 +90,7 @@ func newBench(t *testing.T, categories string) *bench {
 	folders := rundir.Folders{State: c.State, Keep: config.KeepFolders, MaxAge: c.Keep.Files, Out: config.KeepOut, Now: b.clock}
 	sources := task.Sources{Folder: task.Folder{Dir: c.Tasks.Dir, DefaultCategory: c.Tasks.DefaultCategory}}
 	b.Engine = &engine.Engine{
-		Fleet: &survey.Fleet{
+		Reader: &survey.Reader{
 			Config: c, Store: b.db, Sessions: b, Agents: agent(nil), Ends: folders, Tasks: sources, Lessons: task.LessonFolder{Dir: c.Lessons.Dir}.List,
 			Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 			Now: b.clock, Random: func() uint64 { return chance.Add(1) }, Getenv: func(string) string { return "" },
@@ -102,7 +102,7 @@ func newBench(t *testing.T, categories string) *bench {
 }
 
 // explain explains the fleet.
-func (b *bench) explain() *inspect.Explainer { return &inspect.Explainer{Fleet: b.Fleet} }
+func (b *bench) explain() *inspect.Explainer { return &inspect.Explainer{Reader: b.Reader} }
 
 func (b *bench) clock() time.Time {
 	b.mu.Lock()
@@ -125,7 +125,7 @@ func (b *bench) addTask(id string, c fleet.Category, state fleet.TaskState) {
 
 // Liveness knows sessions by their lock alone: the agents here have no processes.
 func (b *bench) Liveness(_ context.Context, r fleet.Run) fleet.Liveness {
-	if said, certain := b.Here.Says(r.Seat); certain {
+	if said, certain := b.Here.Says(r.Location); certain {
 		return said
 	}
 	switch lives, err := claim.Locks(b.Config.State).Lives(r.ID); {
@@ -825,8 +825,8 @@ func TestFiresAtOnce(t *testing.T) {
 		spawned atomic.Int64
 	)
 	for seed := range uint64(6) {
-		own, parts := *b.Engine, *b.Fleet // every fire is a process of its own
-		own.Fleet = &parts
+		own, parts := *b.Engine, *b.Reader // every fire is a process of its own
+		own.Reader = &parts
 		wg.Go(func() {
 			r, err := own.Fanout(t.Context(), engine.FanoutOptions{Workers: 3, Seed: &seed, Units: starter{}, Binary: "/b"})
 			if err != nil && !errors.Is(err, fleet.ErrNothing) {

@@ -354,7 +354,7 @@ func (e *Engine) bounds(v survey.View) store.Bounds {
 func (e *Engine) newRun(c fleet.Category, source fleet.Source, now time.Time) fleet.Run {
 	return fleet.Run{
 		ID:       fleet.NewRunID(now, uint32(e.Random())),
-		Seat:     e.Here,
+		Location: e.Here,
 		Category: c, Source: source, Agent: e.Config.Categories[c].Agents[0], CreatedAt: now,
 		Limit: survey.StartGrace + e.unitTime(e.Config.Categories[c]) + stopTime,
 	}

@@ -20,11 +20,11 @@ import (
 // held here, as by a process that lives. Its own clock decides nothing: the store's does.
 func TestReapsItsOwn(t *testing.T) {
 	t.Parallel()
-	here := fleet.Seat{Host: "a", Boot: "2"}
-	before, other := fleet.Seat{Host: "a", Boot: "1"}, fleet.Seat{Host: "b", Boot: "1"}
+	here := fleet.Location{Host: "a", Boot: "2"}
+	before, other := fleet.Location{Host: "a", Boot: "1"}, fleet.Location{Host: "b", Boot: "1"}
 	for _, c := range []struct {
 		name    string
-		of      fleet.Seat
+		of      fleet.Location
 		planned bool // its worker has not begun
 		after   time.Duration
 		closed  bool
@@ -48,7 +48,7 @@ func TestReapsItsOwn(t *testing.T) {
 				switch {
 				case c.planned:
 					r = fleet.Run{
-						ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected,
+						ID: fleet.NewRunID(b.clock(), 1), Location: b.Here, Category: "code", Source: fleet.FromSelected,
 						Agent: "fake", CreatedAt: b.clock(), Limit: time.Hour,
 					}
 					must.Do(t, b.db.AddRun(t.Context(), r))
@@ -84,11 +84,11 @@ func TestSessionOfAnotherMachine(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)
 	b.addTask("fix", "code", fleet.StateTodo)
-	b.Here = fleet.Seat{Host: "b", Boot: "1"}
+	b.Here = fleet.Location{Host: "b", Boot: "1"}
 	r, lock := b.dead("code", "fix")
-	b.Here = fleet.Seat{Host: "a", Boot: "1"}
+	b.Here = fleet.Location{Host: "a", Boot: "1"}
 	b.closeAll(lock) // nobody holds it on this machine
-	waits := fleet.Run{ID: fleet.NewRunID(b.clock(), 9), Seat: fleet.Seat{Host: "b"}, Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock()}
+	waits := fleet.Run{ID: fleet.NewRunID(b.clock(), 9), Location: fleet.Location{Host: "b"}, Category: "code", Source: fleet.FromSelected, CreatedAt: b.clock()}
 	must.Do(t, b.db.AddRun(t.Context(), waits))
 	list, err := b.StopAll(t.Context(), "code")
 	if err != nil || len(list) != 2 || len(b.told)+len(b.ended) > 0 {

@@ -39,7 +39,7 @@ func (e *Engine) keepHouse(ctx context.Context, v sight) {
 	}{
 		{"not all notices were looked for", func() error { return e.notifyFire(ctx, v) }},
 		{"not all is known of what became of sessions' work", func() error { return e.seeFates(ctx) }},
-		{"trackers not updated", func() error { return e.payAll(ctx) }},
+		{"trackers not updated", func() error { return e.syncAll(ctx) }},
 		{"feedback not asked for", func() error { return e.hear(ctx) }},
 		{"not every clone could be looked at", func() error { return e.Repo.Tidy(ctx, over) }},
 		{"not every run's folder could be removed", func() error { return e.sweep(ctx, over) }},
@@ -166,15 +166,15 @@ func (e *Engine) notify(ctx context.Context, n fleet.Notice) {
 	}
 }
 
-// mostWatched bounds of how many runs a fire looks what became of their work, the latest first.
-const mostWatched = 500
+// maxWatched bounds of how many runs a fire looks what became of their work, the latest first.
+const maxWatched = 500
 
 // seeFates finds out what became of the work of earlier sessions, and corrects their grades.
 //
 // If we die before the write, the next fire finds the same. If we die after it, it is known.
 func (e *Engine) seeFates(ctx context.Context) error {
 	now := e.Now()
-	runs, err := e.Store.Watched(ctx, now.Add(-grade.WatchTime), now.Add(-grade.FateTime), mostWatched)
+	runs, err := e.Store.Watched(ctx, now.Add(-grade.WatchTime), now.Add(-grade.FateTime), maxWatched)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
@@ -197,7 +197,7 @@ func (e *Engine) seeFates(ctx context.Context) error {
 }
 
 // fates returns the reviews' outcomes of the work of runs, by people's word and by git.
-func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate, err error) {
+func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.ReviewOutcome, err error) {
 	var ids []fleet.RunID
 	for _, r := range runs {
 		ids = append(ids, r.ID, r.Home())
@@ -205,7 +205,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 	reviews, err := e.Store.Reviews(ctx, ids...)
 	for _, run := range runs {
 		if r := reviews[run.ID]; r.Decision == fleet.DecisionRejected {
-			list = append(list, fleet.Fate{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
+			list = append(list, fleet.ReviewOutcome{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
 		}
 	}
 	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))
@@ -214,7 +214,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 	}
 	var watched []review.Watched
 	for _, r := range runs {
-		passed := slices.ContainsFunc(list, func(f fleet.Fate) bool { return f.Run == r.ID && f.Kind.Landed() })
+		passed := slices.ContainsFunc(list, func(f fleet.ReviewOutcome) bool { return f.Run == r.ID && f.Kind.Landed() })
 		passed = passed || reviews[r.ID].Passed() || reviews[r.Home()].Passed() || !e.Config.Room(r.Category).Takes
 		watched = append(watched, review.Watched{Run: r.ID, Branch: r.Branch, Commits: r.Commits, Known: r.Fates, Reviewed: passed})
 	}
@@ -223,7 +223,7 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Fate
 }
 
 // askForge adds what the forge says became of the work on branches.
-func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fleet.RunID]fleet.Review, list *[]fleet.Fate) error {
+func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fleet.RunID]fleet.Review, list *[]fleet.ReviewOutcome) error {
 	var asked []review.Asked
 	for _, r := range runs {
 		if r.Branch != "" {
@@ -233,7 +233,7 @@ func (e *Engine) askForge(ctx context.Context, runs []fleet.Run, reviews map[fle
 	if e.Forge == nil || len(asked) == 0 {
 		return nil
 	}
-	var fates []fleet.Fate
+	var fates []fleet.ReviewOutcome
 	var problems []string
 	answer, err := ask(ctx, e.Forge, asked)
 	if err == nil {
@@ -261,9 +261,9 @@ func ask(ctx context.Context, h Hook, question any) ([]byte, error) {
 // debtTime bounds the calls that a fire owes to trackers.
 const debtTime = time.Minute
 
-// payAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
+// syncAll makes the reports to trackers that crashed or failed workers owe, within debtTime. It
 // takes them in random order: a task or a source that takes all of that time is not always first.
-func (e *Engine) payAll(ctx context.Context) error {
+func (e *Engine) syncAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, debtTime)
 	defer cancel()
 	s, err := e.Store.Snapshot(ctx)
@@ -391,7 +391,7 @@ func (e *Engine) reopenFor(ctx context.Context, f fleet.Feedback) error {
 	}
 	// The task's file stays as it is: its state there is that of the branch once that is merged.
 	said, _, _ := strings.Cut(f.Said, "\n")
-	said = fleet.Clipped(said, mostReason)
+	said = fleet.Clipped(said, maxReason)
 	m := fleet.TaskMemory{Task: f.Task, Reason: "there is feedback on the work of run " + string(f.Run), TaskLeft: fleet.TaskLeft{
 		State: fleet.StateActive, Source: t.Source, Item: t.Item, Seen: t.Seen, Changed: true,
 	}}

@@ -22,8 +22,8 @@ import (
 // claim of its own is left by a process that died, and renewed.
 const reviewer fleet.Holder = "stint-review"
 
-// mostMoves bounds how often work is tried again because the target has moved meanwhile.
-const mostMoves = 5
+// maxMoves bounds how often work is tried again because the target has moved meanwhile.
+const maxMoves = 5
 
 // Land brings work into the target, the oldest first, each on top of the one before. Work that
 // conflicts, or whose check fails, is set aside and its task opened again. The error says why the
@@ -133,7 +133,7 @@ func landing(target review.Target, i review.Item) fleet.Landing {
 
 // bring tries the work on the target until it is in, or cannot get in.
 func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out *fleet.Landed) error {
-	for range mostMoves {
+	for range maxMoves {
 		s, err := e.Trunk.Stack(ctx, l)
 		if err != nil {
 			return err
@@ -172,7 +172,7 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 		out.End = fleet.LandingLanded
 		return nil
 	}
-	out.Reason = fmt.Sprintf("%s moved %d times meanwhile", l.Target, mostMoves)
+	out.Reason = fmt.Sprintf("%s moved %d times meanwhile", l.Target, maxMoves)
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (e *Engine) setAside(ctx context.Context, l fleet.Landing, task fleet.TaskI
 			f.Rounds++
 		}
 		f.Run, f.Task, f.At = l.Run, task, e.Now()
-		f.Said = fmt.Sprintf("It did not land on %s: %s", l.Target, plain.Text(fleet.Clipped(reason, 10*mostReason)))
+		f.Said = fmt.Sprintf("It did not land on %s: %s", l.Target, plain.Text(fleet.Clipped(reason, 10*maxReason)))
 		err = e.Store.SaveFeedback(ctx, f)
 	}
 	if err != nil {

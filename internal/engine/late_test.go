@@ -48,8 +48,8 @@ func TestWorkerThatBeginsWhileItIsReaped(t *testing.T) {
 	fired := must.Get(b.fire(engine.FanoutOptions{}))(t)
 	id := b.runOf(fired, "code")
 	b.later(time.Minute)
-	reaper, parts := *b.Engine, *b.Fleet
-	reaper.Fleet = &parts
+	reaper, parts := *b.Engine, *b.Reader
+	reaper.Reader = &parts
 	late := &lateStore{dying: &dying{Store: b.db, left: 99}, begun: make(chan struct{}), looked: make(chan struct{})}
 	reaper.Store = late
 	done := make(chan error)

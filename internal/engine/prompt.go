@@ -17,17 +17,17 @@ import (
 const maxPrompt = 1 << 20
 
 const (
-	// mostAttempts bounds the earlier sessions in a prompt: older failures say little.
-	mostAttempts = 5
-	// mostRevisions bounds the commits that are named of one of them. The newest lead to
+	// maxAttempts bounds the earlier sessions in a prompt: older failures say little.
+	maxAttempts = 5
+	// maxRevisions bounds the commits that are named of one of them. The newest lead to
 	// the others.
-	mostRevisions = 5
-	// mostBeside bounds the other sessions in a prompt.
-	mostBeside = 20
-	// mostReason bounds what was said of an earlier session's end: a sentence or two.
-	mostReason = 400
-	// mostReview bounds a person's word on it, or the end of what a check printed.
-	mostReview = 2000
+	maxRevisions = 5
+	// maxBeside bounds the other sessions in a prompt.
+	maxBeside = 20
+	// maxReason bounds what was said of an earlier session's end: a sentence or two.
+	maxReason = 400
+	// maxReview bounds a person's word on it, or the end of what a check printed.
+	maxReview = 2000
 	// revisionDigits are enough of a revision for git to find it.
 	revisionDigits = 12
 )
@@ -231,7 +231,7 @@ func writeBeside(b *strings.Builder, d promptData) {
 		return
 	}
 	b.WriteString("\nOther sessions at work now; leave their tasks to them:\n")
-	for _, n := range d.Beside[:min(len(d.Beside), mostBeside)] {
+	for _, n := range d.Beside[:min(len(d.Beside), maxBeside)] {
 		what, where := "no task from the list", "in the shared workspace"
 		switch {
 		case n.Task != "":
@@ -247,7 +247,7 @@ func writeBeside(b *strings.Builder, d promptData) {
 		}
 		fmt.Fprintf(b, "- %s: %s, %s\n", n.Category, what, where)
 	}
-	if more := len(d.Beside) - mostBeside; more > 0 {
+	if more := len(d.Beside) - maxBeside; more > 0 {
 		fmt.Fprintf(b, "- and %d more\n", more)
 	}
 }
@@ -346,19 +346,19 @@ func writeAttempts(b *strings.Builder, d promptData) {
 
 // bothEnds are the beginning of a reason, which is the agent's, and its end, which says what was left.
 func bothEnds(reason string) string {
-	if len(reason) <= mostReason {
+	if len(reason) <= maxReason {
 		return reason
 	}
-	return fleet.Clipped(reason, mostReason/2) + strings.ToValidUTF8(reason[len(reason)-mostReason/2:], "")
+	return fleet.Clipped(reason, maxReason/2) + strings.ToValidUTF8(reason[len(reason)-maxReason/2:], "")
 }
 
 // writeReview says why the work of an attempt is not in the target.
 func writeReview(b *strings.Builder, r fleet.Review) {
 	if r.Decision == fleet.DecisionRejected {
-		fmt.Fprintf(b, "  A person rejected it: %q\n", fleet.Clipped(r.Reason, mostReview))
+		fmt.Fprintf(b, "  A person rejected it: %q\n", fleet.Clipped(r.Reason, maxReview))
 	}
 	if r.Check.Tip != "" && !r.Check.OK {
-		fmt.Fprintf(b, "  It did not land: %q\n", fleet.Clipped(r.Check.Reason, mostReview))
+		fmt.Fprintf(b, "  It did not land: %q\n", fleet.Clipped(r.Check.Reason, maxReview))
 	}
 }
 
@@ -367,7 +367,7 @@ func leftBy(r fleet.Run) string {
 	if len(r.Commits) == 0 {
 		return "no commit"
 	}
-	shown := r.Commits[max(0, len(r.Commits)-mostRevisions):]
+	shown := r.Commits[max(0, len(r.Commits)-maxRevisions):]
 	names := plain.Each(shown, func(revision string) string { return revision[:min(len(revision), revisionDigits)] })
 	text := fmt.Sprintf("commits %s", strings.Join(names, " "))
 	if len(r.Commits) == 1 {

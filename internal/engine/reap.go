@@ -41,7 +41,7 @@ type Reaped struct {
 func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 	reaped, err := e.reap(ctx, dryRun)
 	if !dryRun {
-		err = errors.Join(err, e.payAll(ctx))
+		err = errors.Join(err, e.syncAll(ctx))
 	}
 	return reaped, err
 }
@@ -50,7 +50,7 @@ func (e *Engine) Reap(ctx context.Context, dryRun bool) ([]Reaped, error) {
 func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err error) {
 	snapshot, err := e.Store.Snapshot(ctx)
 	for _, r := range snapshot.Open {
-		reason, lost := e.over(ctx, r, snapshot.Standing, dryRun)
+		reason, lost := e.over(ctx, r, snapshot.ClaimsAt, dryRun)
 		if reason != "" && !dryRun {
 			reason, lost = e.close(ctx, r, reason)
 		}
@@ -69,14 +69,14 @@ func (e *Engine) reap(ctx context.Context, dryRun bool) (reaped []Reaped, err er
 
 // over says why a run is to be closed, or "". It ends a session that is overdue. If a session ends after
 // this look, the next reaping closes its run.
-func (e *Engine) over(ctx context.Context, r fleet.Run, s store.Standing, dryRun bool) (string, error) {
+func (e *Engine) over(ctx context.Context, r fleet.Run, s store.ClaimsAt, dryRun bool) (string, error) {
 	now := s.At
 	c, known := e.Config.Categories[r.Category]
 	due := now.Sub(r.StartedAt) > e.workerTime(c)+survey.StartGrace // its supervisor's own time-out and closing included
 	switch {
-	case e.Here.Elsewhere(r.Seat) && r.Silent(s.Claims, now):
+	case e.Here.OnOtherHost(r.Location) && r.Silent(s.Claims, now):
 		return reasonSilent, nil
-	case e.Here.Elsewhere(r.Seat), planned(r) && e.Live(ctx, r, now):
+	case e.Here.OnOtherHost(r.Location), planned(r) && e.Live(ctx, r, now):
 		return "", nil
 	case planned(r) && r.Rests(now):
 		return reasonTimerGone, nil
@@ -127,7 +127,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 			if err != nil {
 				return "", err
 			}
-			gone.Died = e.Died(r, store.Standing{At: at, Claims: []fleet.Claim{c}})
+			gone.Died = e.Died(r, store.ClaimsAt{At: at, Claims: []fleet.Claim{c}})
 		}
 		if delivered, err := e.deliver(ctx, r); err != nil || delivered {
 			return ReasonDelivered, err
@@ -219,7 +219,7 @@ func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
 		if errors.Is(err, fleet.ErrNotFound) && edge.Gone(id) {
 			return true
 		}
-		if err != nil || r.EndedAt.IsZero() || !e.Here.Elsewhere(r.Seat) && e.Liveness(ctx, r) != fleet.Gone {
+		if err != nil || r.EndedAt.IsZero() || !e.Here.OnOtherHost(r.Location) && e.Liveness(ctx, r) != fleet.Gone {
 			return false
 		}
 		said, err := e.Store.Feedback(ctx)
@@ -313,7 +313,7 @@ func (e *Engine) Stop(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	if !r.EndedAt.IsZero() {
 		return r, fmt.Errorf("stop run %s: %w: it has ended as %s", id, fleet.ErrNothing, r.Verdict.Outcome)
 	}
-	if e.Here.Elsewhere(r.Seat) {
+	if e.Here.OnOtherHost(r.Location) {
 		err = e.askToStop(ctx, r)
 	} else {
 		err = e.stop(ctx, r)

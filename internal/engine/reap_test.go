@@ -38,7 +38,7 @@ const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.d
 // a lane and a claim. The lock, while it is open, is a process of it that lives on.
 func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) {
 	b.Helper()
-	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Seat: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
+	r := fleet.Run{ID: fleet.NewRunID(b.clock(), uint32(b.Random())), Location: b.Here, Category: c, Agent: "fake", CreatedAt: b.clock()}
 	lock := must.Get(claim.Locks(b.Config.State).Live(r.ID))(b)
 	b.Cleanup(func() { _ = lock.Close() }) // most tests close it before
 	grant := fleet.Granted
@@ -61,7 +61,7 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 func TestLooksForLong(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, halfHour)
-	r := fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Seat: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
+	r := fleet.Run{ID: fleet.NewRunID(b.clock(), 1), Location: b.Here, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}
 	must.Do(t, b.db.AddRun(t.Context(), r))
 	lock := must.Get(claim.Locks(b.Config.State).Live(r.ID))(t)
 	b.later(5 * time.Minute)

@@ -292,11 +292,11 @@ func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.R
 	if task == nil {
 		return nil, nil, nil
 	}
-	list, err = e.Record().LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+	list, err = e.Record().LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
 	list = slices.DeleteFunc(list, func(r fleet.Run) bool {
 		return len(r.Commits) == 0 && (r.Verdict.Outcome == fleet.Quota || r.Verdict.Outcome == fleet.Unavailable)
 	})
-	list = list[:min(len(list), mostAttempts)]
+	list = list[:min(len(list), maxAttempts)]
 	if err != nil || len(list) == 0 {
 		return list, nil, err
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// mostOwnBytes bounds what is read of the files in which an agent keeps a session: of
+	// maxOwnBytes bounds what is read of the files in which an agent keeps a session: of
 	// longer ones nothing is known.
-	mostOwnBytes = 256 << 20
-	// mostHelpers bounds how many files of a session's helpers are read.
-	mostHelpers = 1000
+	maxOwnBytes = 256 << 20
+	// maxHelpers bounds how many files of a session's helpers are read.
+	maxHelpers = 1000
 )
 
 // used returns the usage of a run's session. Its output comes first or, where that says nothing, its
@@ -72,7 +72,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 // printed returns what a run's output says of its tokens by model, under no name where it names
 // none, of its session, and whether it came to an end of its own.
 func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, ended bool) {
-	s, err := e.ReadLog(r, mostOwnBytes)
+	s, err := e.ReadLog(r, maxOwnBytes)
 	if err != nil {
 		return nil, "", false // it printed nothing
 	}
@@ -93,9 +93,9 @@ func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (use
 	format := e.Config.Agents[r.Agent].Transcript
 	if glob := transcript.HelperGlob(format, files[0]); glob != "" {
 		helpers, _ := filepath.Glob(glob) // a pattern that is none has no files
-		files = append(files, helpers[:min(len(helpers), mostHelpers)]...)
+		files = append(files, helpers[:min(len(helpers), maxHelpers)]...)
 	}
-	left := int64(mostOwnBytes)
+	left := int64(maxOwnBytes)
 	for _, file := range files {
 		models, err := e.readOwn(format, file, &left)
 		if err != nil {

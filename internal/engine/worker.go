@@ -115,7 +115,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	if !ok {
 		return fleet.Run{}, e.UnknownCategory(o.Category)
 	}
-	if why := e.Config.Misplaced(o.Category); why != "" {
+	if why := e.Config.NotForHost(o.Category); why != "" {
 		return fleet.Run{}, fleet.WithHint(fmt.Errorf("category %s: %s: %w", o.Category, selector.NotHere(why), fleet.ErrUsage),
 			fmt.Sprintf("run it there, or change hosts in [category.%s], or [host.%s], of %s", o.Category, e.Config.Host.Name, e.Config.Path))
 	}
@@ -569,7 +569,7 @@ func (w *worker) offer(ctx context.Context, c config.Category, task *fleet.Task,
 			o.Owed = fleet.TaskLeft{State: task.State, Source: task.Source, Item: task.Item, Owed: w.owedTo(*task, task.State)}
 		}
 		if w.only == "" { // a person who asks for a task gets it
-			o.Apart = seen.Overlaps[task.ID].Apart
+			o.Excluded = seen.Overlaps[task.ID].Apart
 		}
 	}
 	o.Roomy = o.asks.Run != "" || w.forced() // the item that it goes on with has its place; a person's word makes room
@@ -659,7 +659,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
 	if task != nil && c.OwnClone {
-		list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * mostAttempts})
+		list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
 		if err != nil { // what they left stays where it is
 			w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
 		}
@@ -827,7 +827,7 @@ func (w *worker) landedIn(ctx context.Context, work fleet.Work) string {
 	if err != nil {
 		w.Log.WarnContext(ctx, "target not looked at", w.attrs(slog.Any("err", err))...)
 	}
-	if !slices.ContainsFunc(found, func(f fleet.Fate) bool { return f.Kind.Landed() }) {
+	if !slices.ContainsFunc(found, func(f fleet.ReviewOutcome) bool { return f.Kind.Landed() }) {
 		return ""
 	}
 	return cmp.Or(w.Config.Review.Target, w.Repo.On(ctx), "the target")
@@ -971,7 +971,7 @@ func (w *worker) leaves(ctx context.Context) (left fleet.TaskLeft) {
 	left.State = stateAfter(v, task.State, task.InSource(), now)
 	left.Changed = left.State != task.State
 	left.Worked = w.worked && worked(v)
-	left.Last = (v.Empty() || v.Ours) && w.last(ctx)
+	left.Last = (v.Empty() || v.Internal) && w.last(ctx)
 	if task.Source != "" {
 		left.Owed = w.owedTo(*task, left.State)
 		return left
@@ -1018,7 +1018,7 @@ func stateAfter(v fleet.Verdict, before, listed, now fleet.TaskState) fleet.Task
 func worked(v fleet.Verdict) bool {
 	switch v.Outcome {
 	case fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout, fleet.Cancelled:
-		return !v.Ours
+		return !v.Internal
 	case fleet.Quota, fleet.Unavailable, fleet.Lost, fleet.Abandoned, fleet.Busy, fleet.RunDenied, fleet.Idle:
 	}
 	return false
@@ -1107,15 +1107,15 @@ func (w *worker) leavePlace(ctx context.Context) {
 	w.trim(ctx, w.run.ID)
 }
 
-// mostPause is the longest between two tries to record an end.
-const mostPause = 30 * time.Second
+// maxPause is the longest between two tries to record an end.
+const maxPause = 30 * time.Second
 
 // insist tries a write until it goes through, is refused for good, or ctx ends: a disk
 // that is full for minutes, or a store that somebody locked, must not cost a session its
 // result. All of what it is used for changes nothing the second time.
 func (w *worker) insist(ctx context.Context, write func() error) error {
 	var last error
-	for pause := time.Second; ; pause = min(2*pause, mostPause) {
+	for pause := time.Second; ; pause = min(2*pause, maxPause) {
 		err := write()
 		if err == nil || errors.Is(err, fleet.ErrLost) {
 			return err
@@ -1233,7 +1233,7 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 // failed is the end of a session that stint could not run. There is nothing to
 // grade.
 func failed(err error) fleet.Verdict {
-	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Ours: true}
+	return fleet.Verdict{Outcome: fleet.Failed, Reason: err.Error(), Internal: true}
 }
 
 // early is the end of a session that was stopped before there was one, and what stopped it.

@@ -266,7 +266,7 @@ func (b *bench) checkSettled() {
 	runs := must.Get(b.db.LastRuns(b.Context(), store.RunQuery{Limit: 100}))(b)
 	graded := map[fleet.Category]int{}
 	for _, r := range runs {
-		if r.Verdict.Grade != nil && !r.Held && r.Verdict.Fault != fleet.FaultAgent {
+		if r.Verdict.Grade != nil && !r.Deferred && r.Verdict.Fault != fleet.FaultAgent {
 			graded[r.Category]++
 		}
 	}

@@ -17,11 +17,11 @@ type Discrepancy struct {
 type DiscrepancyKind string
 
 const (
-	OffBelief  DiscrepancyKind = "belief"  // what is believed of a category
-	OffAccount DiscrepancyKind = "account" // what a category was entitled to, and what it got
-	OffBudget  DiscrepancyKind = "budget"  // what was used in a day
-	OffEpoch   DiscrepancyKind = "epoch"   // who held a claim, and at which epoch
-	OffRecord  DiscrepancyKind = "record"  // the record itself has gaps
+	MismatchBelief DiscrepancyKind = "belief"  // what is believed of a category
+	OffAccount     DiscrepancyKind = "account" // what a category was entitled to, and what it got
+	OffBudget      DiscrepancyKind = "budget"  // what was used in a day
+	OffEpoch       DiscrepancyKind = "epoch"   // who held a claim, and at which epoch
+	OffRecord      DiscrepancyKind = "record"  // the record itself has gaps
 )
 
 func (d Discrepancy) String() string {

@@ -24,7 +24,7 @@ const (
 func (k FateKind) Landed() bool { return k == FateMerged || k == FateChanged || k == FateUnreviewed }
 
 // Fate is one thing that became of a run's work.
-type Fate struct {
+type ReviewOutcome struct {
 	Run     RunID     `json:"run"`
 	At      time.Time `json:"at"` // when it happened
 	Kind    FateKind  `json:"kind"`

@@ -86,14 +86,14 @@ func Meant[T ~string](name string, known []T, rest string) string {
 // third of its letters at most, or one begins with the other. Empty: none.
 func Nearest(word string, known []string) string {
 	const (
-		mostEdits  = 3 // "categories" for "category"
-		leastStart = 3 // "env" for "environment", but not "t" for "ttl"
+		maxEdits = 3 // "categories" for "category"
+		minStart = 3 // "env" for "environment", but not "t" for "ttl"
 	)
 	word = strings.ToLower(word)
-	best, bestEdits := "", min(mostEdits, len(word)/3)+1
+	best, bestEdits := "", min(maxEdits, len(word)/3)+1
 	for _, candidate := range known {
 		edits := distance(word, strings.ToLower(candidate))
-		if start := min(len(word), len(candidate)); start >= leastStart && strings.EqualFold(word[:start], candidate[:start]) {
+		if start := min(len(word), len(candidate)); start >= minStart && strings.EqualFold(word[:start], candidate[:start]) {
 			edits = min(edits, 1)
 		}
 		if edits < bestEdits {

@@ -21,14 +21,14 @@ const (
 )
 
 // Seat is a machine since it was last started: where a session is at work.
-type Seat struct {
+type Location struct {
 	Host string // the machine's identity; empty: nobody knows which it was
 	Boot string // empty: nobody knows which start of it that was
 }
 
 // Says judges a session at another seat without a look at any process: one on another machine may
 // live, and one from before this machine's start is gone. Certain is false where it takes a look.
-func (here Seat) Says(there Seat) (l Liveness, certain bool) {
+func (here Location) Says(there Location) (l Liveness, certain bool) {
 	switch {
 	case here.Host == "" || there.Host == "":
 	case here.Host != there.Host:
@@ -40,7 +40,7 @@ func (here Seat) Says(there Seat) (l Liveness, certain bool) {
 }
 
 // Elsewhere reports whether a session is another machine's.
-func (here Seat) Elsewhere(there Seat) bool {
+func (here Location) OnOtherHost(there Location) bool {
 	said, certain := here.Says(there)
 	return certain && said == Unknown
 }

@@ -39,21 +39,21 @@ type TaskLeft struct {
 // TaskMemory is kept of a task until its source shows a change.
 type TaskMemory struct {
 	TaskLeft
-	Task     TaskID
-	Run      RunID     // that left it last; empty: a person
-	Since    time.Time // of the last that was left
-	Sessions int       // that worked on it since its state last changed
-	Failures int       // that failed at it, in a row
-	Vain     int       // that worked on it and were not productive, in a row
-	Taken    int       // that worked on it since it was opened, whatever its source has shown since
-	Rests    Round     // of its category: the first in which it may be worked on; 0: it does not rest
-	Reason   string    // of the last of these sessions
-	Trouble  string    // why its source does not show the state; empty: nothing is known to be in the way
+	Task      TaskID
+	Run       RunID     // that left it last; empty: a person
+	Since     time.Time // of the last that was left
+	Sessions  int       // that worked on it since its state last changed
+	Failures  int       // that failed at it, in a row
+	Fruitless int       // that worked on it and were not productive, in a row
+	Taken     int       // that worked on it since it was opened, whatever its source has shown since
+	Rests     Round     // of its category: the first in which it may be worked on; 0: it does not rest
+	Reason    string    // of the last of these sessions
+	Trouble   string    // why its source does not show the state; empty: nothing is known to be in the way
 }
 
-// Untold are the tasks whose source does not show the state in which they were left, and
+// Unsynced are the tasks whose source does not show the state in which they were left, and
 // of which it is known why.
-func Untold(memories []TaskMemory) (list []TaskMemory) {
+func Unsynced(memories []TaskMemory) (list []TaskMemory) {
 	for _, m := range memories {
 		if m.Trouble != "" {
 			list = append(list, m)
@@ -79,7 +79,7 @@ func (m TaskMemory) Edited(t Task) bool { return m.Seen != "" && m.Seen != t.See
 // Anew is the memory of a task that somebody has edited: its state stands, and sessions have failed at
 // another task than the one that it is now.
 func (m TaskMemory) Anew() TaskMemory {
-	m.Sessions, m.Failures, m.Vain, m.Rests, m.Reason = 0, 0, 0, 0, ""
+	m.Sessions, m.Failures, m.Fruitless, m.Rests, m.Reason = 0, 0, 0, 0, ""
 	return m
 }
 
@@ -115,7 +115,7 @@ func (m TaskMemory) After(r Run, now Round) TaskMemory {
 	case Failed, Timeout:
 		// Without a grade the agent did not start, or cannot be understood, which says nothing
 		// of the task; a text that is too long for the model, or refused, was tried.
-		if (v.Grade != nil || v.Fault.OfTask()) && !v.Ours {
+		if (v.Grade != nil || v.Fault.OfTask()) && !v.Internal {
 			m.Failures++
 		}
 	case Abandoned: // a task that is the death of each worker is not to be tried for ever
@@ -137,13 +137,13 @@ func (m TaskMemory) After(r Run, now Round) TaskMemory {
 func (m TaskMemory) rested(r Run, now Round) TaskMemory {
 	switch v := r.Verdict; {
 	case v.Outcome == Productive, v.Outcome == Nothing && !v.Empty():
-		m.Vain, m.Rests = 0, 0
-	case v.Empty() && r.Left.Worked, v.Ours: // one that could not begin is not to keep others from their turn
-		m.Vain++
-		m.Rests = now + 1<<min(m.Vain, MostDoublings)
+		m.Fruitless, m.Rests = 0, 0
+	case v.Empty() && r.Left.Worked, v.Internal: // one that could not begin is not to keep others from their turn
+		m.Fruitless++
+		m.Rests = now + 1<<min(m.Fruitless, MostDoublings)
 	case !r.Left.Worked || v.Outcome == Cancelled:
 	default:
-		m.Vain, m.Rests = m.Vain+1, 0
+		m.Fruitless, m.Rests = m.Fruitless+1, 0
 	}
 	return m
 }
@@ -162,8 +162,8 @@ func Fires(n int) string {
 // Emptied says why a task rests.
 func (m TaskMemory) Emptied() string {
 	text, last := "its last session brought nothing", ": "
-	if m.Vain > 1 {
-		text, last = fmt.Sprintf("its last %d sessions brought nothing", m.Vain), ", last: "
+	if m.Fruitless > 1 {
+		text, last = fmt.Sprintf("its last %d sessions brought nothing", m.Fruitless), ", last: "
 	}
 	if m.Reason != "" {
 		text += last + m.Reason
@@ -174,8 +174,8 @@ func (m TaskMemory) Emptied() string {
 // manySessions on one task are most of a day's work.
 const manySessions = 6
 
-// Endless says so of a task that took more than [manySessions] and is still to be worked on; empty: it did not.
-func (t *Task) Endless() string {
+// OverLimit says so of a task that took more than [manySessions] and is still to be worked on; empty: it did not.
+func (t *Task) OverLimit() string {
 	if t.Memory == nil || t.Memory.Taken <= manySessions || !t.State.Workable() {
 		return ""
 	}
@@ -296,7 +296,7 @@ func (m TaskMemory) left() string {
 	if m.State.Settled() {
 		verb = "closed"
 	}
-	if m.Run == "" && m.Reason != "" && m.Failures == 0 && m.Vain == 0 { // of no session: feedback has
+	if m.Run == "" && m.Reason != "" && m.Failures == 0 && m.Fruitless == 0 { // of no session: feedback has
 		return verb + ": " + m.Reason
 	}
 	return verb + " by " + by

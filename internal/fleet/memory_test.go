@@ -104,7 +104,7 @@ func TestRecall(t *testing.T) {
 func TestEdited(t *testing.T) {
 	t.Parallel()
 	m := fleet.TaskMemory{
-		Run: "r1", TaskLeft: fleet.TaskLeft{State: "active", Seen: "1 todo"}, Sessions: 2, Failures: 3, Vain: 2, Taken: 5, Rests: 9, Reason: "it hung",
+		Run: "r1", TaskLeft: fleet.TaskLeft{State: "active", Seen: "1 todo"}, Sessions: 2, Failures: 3, Fruitless: 2, Taken: 5, Rests: 9, Reason: "it hung",
 	}
 	tasks := []fleet.Task{{State: "todo", Seen: "2 todo"}}
 	fleet.Recall(tasks, []fleet.TaskMemory{m})
@@ -155,20 +155,20 @@ func TestAfter(t *testing.T) {
 		leads bool
 	}{
 		{"", 0, fleet.TaskMemory{}, true},
-		{"n", 2, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1}, true},
-		{"o", 2, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1}, true},
-		{"nn", 4, fleet.TaskMemory{Sessions: 2, Vain: 2, Taken: 2}, true},
-		{"nno", 8, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3}, false},
-		{"nnnnnnn", 64, fleet.TaskMemory{Sessions: 7, Vain: 7, Taken: 7}, false},
-		{"N", 2, fleet.TaskMemory{Vain: 1, Taken: 1}, true},
+		{"n", 2, fleet.TaskMemory{Sessions: 1, Fruitless: 1, Taken: 1}, true},
+		{"o", 2, fleet.TaskMemory{Sessions: 1, Fruitless: 1, Taken: 1}, true},
+		{"nn", 4, fleet.TaskMemory{Sessions: 2, Fruitless: 2, Taken: 2}, true},
+		{"nno", 8, fleet.TaskMemory{Sessions: 3, Fruitless: 3, Taken: 3}, false},
+		{"nnnnnnn", 64, fleet.TaskMemory{Sessions: 7, Fruitless: 7, Taken: 7}, false},
+		{"N", 2, fleet.TaskMemory{Fruitless: 1, Taken: 1}, true},
 		{"nnnp", 0, fleet.TaskMemory{Sessions: 4, Taken: 4}, false},
 		{"nnnD", 0, fleet.TaskMemory{Taken: 4}, false},
-		{"nnf", 0, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
-		{"nnt", 0, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
-		{"nfn", 8, fleet.TaskMemory{Sessions: 3, Vain: 3, Taken: 3, Failures: 1}, false},
+		{"nnf", 0, fleet.TaskMemory{Sessions: 3, Fruitless: 3, Taken: 3, Failures: 1}, false},
+		{"nnt", 0, fleet.TaskMemory{Sessions: 3, Fruitless: 3, Taken: 3, Failures: 1}, false},
+		{"nfn", 8, fleet.TaskMemory{Sessions: 3, Fruitless: 3, Taken: 3, Failures: 1}, false},
 		{"ppppppppp", 0, fleet.TaskMemory{Sessions: 9, Taken: 9}, false},
-		{"nc", 1, fleet.TaskMemory{Sessions: 2, Vain: 1, Taken: 2}, true},
-		{"nqa", 0, fleet.TaskMemory{Sessions: 1, Vain: 1, Taken: 1, Failures: 1}, true},
+		{"nc", 1, fleet.TaskMemory{Sessions: 2, Fruitless: 1, Taken: 2}, true},
+		{"nqa", 0, fleet.TaskMemory{Sessions: 1, Fruitless: 1, Taken: 1, Failures: 1}, true},
 	} {
 		m, now := fleet.TaskMemory{}, fleet.Round(10)
 		for _, end := range []byte(tt.ends) {

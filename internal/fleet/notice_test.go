@@ -31,7 +31,7 @@ func TestSubjects(t *testing.T) {
 func TestLoginsOfMachines(t *testing.T) {
 	t.Parallel()
 	subject := func(host string, fault fleet.FaultKind) string {
-		r := fleet.Run{Agent: "claude", Seat: fleet.Seat{Host: host}, Verdict: fleet.Verdict{Outcome: fleet.Unavailable, Fault: fault}}
+		r := fleet.Run{Agent: "claude", Location: fleet.Location{Host: host}, Verdict: fleet.Verdict{Outcome: fleet.Unavailable, Fault: fault}}
 		n, _ := fleet.EndNotice(r, 0)
 		return n.Subject()
 	}

@@ -26,8 +26,8 @@ func (r Room) Full(taken int, away bool) string {
 	return fmt.Sprintf("%d places in review are taken, and the limit%s is %d", taken, who, limit)
 }
 
-// TakenPlace is a place in review that a run has.
-type TakenPlace struct {
+// ReviewSlot is a place in review that a run has.
+type ReviewSlot struct {
 	Run   RunID
 	Ended bool   // the run is over on record, or the record has no such run
 	Left  bool   // it left commits, on record

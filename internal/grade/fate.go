@@ -39,14 +39,14 @@ const (
 // Final is the grade of a session after what became of its work: the first one, and one step by
 // the last of what became of it as a whole, and another if it was touched while it was
 // in the target, within 0 and 1. The time that counts is that of the event, not of its report.
-func Final(first float64, fates []fleet.Fate) float64 {
+func Final(first float64, fates []fleet.ReviewOutcome) float64 {
 	steps := map[fleet.FateKind]float64{}
 	for _, s := range Steps() {
 		steps[s.Kind] = s.By
 	}
 	last, sum := fleet.FateKind(""), first
 	touched := false
-	for _, f := range slices.SortedStableFunc(slices.Values(fates), func(a, b fleet.Fate) int { return a.At.Compare(b.At) }) {
+	for _, f := range slices.SortedStableFunc(slices.Values(fates), func(a, b fleet.ReviewOutcome) int { return a.At.Compare(b.At) }) {
 		if f.Kind == fleet.FateTouched {
 			touched = true
 		} else {

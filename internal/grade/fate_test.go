@@ -40,9 +40,9 @@ func TestFinal(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			var fates []fleet.Fate
+			var fates []fleet.ReviewOutcome
 			for _, f := range tt.fates {
-				fates = append(fates, fleet.Fate{At: time.Unix(int64(3600*f.hour), 0), Kind: f.kind})
+				fates = append(fates, fleet.ReviewOutcome{At: time.Unix(int64(3600*f.hour), 0), Kind: f.kind})
 			}
 			if got := grade.Final(tt.first, fates); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)

@@ -165,7 +165,7 @@ func (s Status) Alerts() (list []Alert) {
 			add(AlertTask, why(string(f.Task)), string(f.Task)+" keeps failing", f.Why())
 		}
 	}
-	for _, m := range s.Untold {
+	for _, m := range s.Unsynced {
 		add(AlertTask, "stint why --task "+fleet.ShellWord(string(m.Task)), string(m.Task), m.Why())
 	}
 	if text := s.Review.Text(s.At); text != "" {

@@ -24,8 +24,8 @@ func (e *Explainer) LastFire(ctx context.Context) (fleet.FireID, error) {
 	return last[0].ID, nil
 }
 
-// mostOfFire bounds the runs of a fire that are shown: a fire starts fewer.
-const mostOfFire = 200
+// maxOfFire bounds the runs of a fire that are shown: a fire starts fewer.
+const maxOfFire = 200
 
 // FireDetail is a fire, its ranking as it comes out when it is ranked again, and what it
 // started.
@@ -41,7 +41,7 @@ func (e *Explainer) FireDetail(ctx context.Context, id fleet.FireID) (d FireDeta
 	if d.Fire, err = e.Record().Fire(ctx, id); err != nil {
 		return d, err
 	}
-	if d.Runs, err = e.Runs(ctx, store.RunQuery{Fire: id, Limit: mostOfFire}); err != nil {
+	if d.Runs, err = e.Runs(ctx, store.RunQuery{Fire: id, Limit: maxOfFire}); err != nil {
 		return d, err
 	}
 	if result, unread := replay.Fire(d.Fire, survey.Redraws); unread != nil {

@@ -32,7 +32,7 @@ func (e *Explainer) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail,
 	if e.Swept(r) {
 		d.Swept = reasonSwept
 	}
-	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: mostDenials}); err != nil {
+	if d.Denials, err = e.Store.LastDenials(ctx, store.DenialQuery{Run: id, Limit: maxDenials}); err != nil {
 		return d, err
 	}
 	slices.Reverse(d.Denials)
@@ -49,9 +49,9 @@ func (e *Explainer) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail,
 }
 
 const (
-	// mostHead bounds the part of a log that is read for the session's name, in bytes: agents print it
+	// maxHead bounds the part of a log that is read for the session's name, in bytes: agents print it
 	// first.
-	mostHead = 64 << 10
+	maxHead = 64 << 10
 	// reasonSwept says why a run has no files any more.
 	reasonSwept = "its files were removed, as those of old runs are: [keep] files says when"
 )
@@ -62,12 +62,12 @@ func (e *Explainer) ownLogs(r fleet.Run) []string {
 	if r.StartedAt.IsZero() {
 		return nil
 	}
-	s, err := e.ReadLog(r, mostHead)
+	s, err := e.ReadLog(r, maxHead)
 	if err != nil {
 		return nil // it printed nothing
 	}
 	return e.OwnFiles(r, s.SessionID)
 }
 
-// mostDenials bounds the denials of a run that are shown: a worker collects fewer.
-const mostDenials = 100
+// maxDenials bounds the denials of a run that are shown: a worker collects fewer.
+const maxDenials = 100

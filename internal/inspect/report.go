@@ -17,10 +17,10 @@ import (
 const (
 	// reportSteps is the number of points in a report's lines.
 	reportSteps = 60
-	// mostDrawn bounds the runs, and the fires, that are read one by one to be drawn: a
+	// maxDrawn bounds the runs, and the fires, that are read one by one to be drawn: a
 	// week of four lanes that work half an hour at a time. All figures are sums that the
 	// store makes.
-	mostDrawn = 1500
+	maxDrawn = 1500
 )
 
 // Report says what the fleet did in a span, or from its first run on where that is from the
@@ -30,7 +30,7 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 		From: span.From, To: e.end(span), Settings: e.Config.Selector.Settings(), Beliefs: map[fleet.Category]bandit.Beta{},
 	}
 	if e.Store != nil {
-		drawn := store.RunQuery{Limit: mostDrawn}
+		drawn := store.RunQuery{Limit: maxDrawn}
 		if !span.To.IsZero() {
 			drawn.Before = fleet.NewRunID(span.To, 0)
 		}
@@ -51,13 +51,13 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 		o.Beliefs[b.Category] = b.Beta
 		o.Older += b.Older
 	}
-	o.AllRuns = len(o.Runs) < mostDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
+	o.AllRuns = len(o.Runs) < maxDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
 	v, err := e.Look(ctx)
 	if err != nil {
 		return report.Report{}, err
 	}
 	o.Tasks = v.Tasks
-	fires, err := e.Store.LastFires(ctx, store.FireQuery{Until: span.To, Brief: true, Limit: mostDrawn})
+	fires, err := e.Store.LastFires(ctx, store.FireQuery{Until: span.To, Brief: true, Limit: maxDrawn})
 	if err != nil {
 		return report.Report{}, err
 	}
@@ -70,7 +70,7 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 
 // reviewed are the decisions of a span about work, the latest first.
 func (e *Explainer) reviewed(ctx context.Context, o report.Options) (list []report.Reviewed, err error) {
-	landed, err := e.Landed(ctx, mostDrawn)
+	landed, err := e.Landed(ctx, maxDrawn)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ import (
 )
 
 // Explainer answers questions about one fleet.
-type Explainer struct{ *survey.Fleet }
+type Explainer struct{ *survey.Reader }
 
 // advice returns the remedy for an agent that rests for a fault. Its reason has the agent's
 // words.
@@ -74,17 +74,17 @@ type Status struct {
 	Runs    []fleet.RunStatus          // newest first
 	Beliefs []Belief                   // by category, as configured
 
-	Pauses  []fleet.Pause // in force: the whole fleet's first, then by category
-	Lineage fleet.Lineage // of the store
-	Away    *fleet.Away   // the reviewer is; nil: nobody said so
-	Stopped []StoppedAgent
-	Unboxed []string           // agents that run without a box, by name
-	Weak    []string           // agents whose box has no namespaces
-	Waiting []fleet.Waiting    // by task
-	Untold  []fleet.TaskMemory // whose source does not show their state, by task
-	Spent   []fleet.Spent      // today, by scope
-	Review  review.Glance
-	First   fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
+	Pauses   []fleet.Pause // in force: the whole fleet's first, then by category
+	Lineage  fleet.Lineage // of the store
+	Away     *fleet.Away   // the reviewer is; nil: nobody said so
+	Stopped  []StoppedAgent
+	Unboxed  []string           // agents that run without a box, by name
+	Weak     []string           // agents whose box has no namespaces
+	Waiting  []fleet.Waiting    // by task
+	Unsynced []fleet.TaskMemory // whose source does not show their state, by task
+	Spent    []fleet.Spent      // today, by scope
+	Review   review.Glance
+	First    fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
 
 // LaneState is one lane of a category, and the run that is in it.
@@ -151,7 +151,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		return plain.Kept(e.Config.AgentNames(), func(name string) bool { return e.Config.Agents[name].Box == how })
 	}
 	s.Unboxed, s.Weak = boxed(fleet.BoxOpen), boxed(fleet.BoxLandlock)
-	s.Waiting, s.Untold, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Untold(snapshot.Tasks), snapshot.Spent
+	s.Waiting, s.Unsynced, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Unsynced(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {
 		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(ctx, v, nil))
@@ -344,7 +344,7 @@ func (e *Explainer) stoppedAgents(s store.Snapshot, now time.Time) (list []Stopp
 // firstCategory is the one to name to a person who begins.
 func (e *Explainer) firstCategory() fleet.Category {
 	for _, c := range append([]fleet.Category{e.Config.Tasks.DefaultCategory}, e.Config.Fanout.Allow...) {
-		if slices.Contains(e.Config.Fanout.Allow, c) && e.Elsewhere(c, config.DefaultPool) == "" && e.Misplaced(c) == "" {
+		if slices.Contains(e.Config.Fanout.Allow, c) && e.OtherPool(c, config.DefaultPool) == "" && e.NotForHost(c) == "" {
 			return c
 		}
 	}
@@ -411,7 +411,7 @@ func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration, 
 		if run.Task == "" {
 			continue
 		}
-		rivals, err := e.Store.LastRuns(ctx, store.RunQuery{Task: run.Task, Limit: mostDrawn})
+		rivals, err := e.Store.LastRuns(ctx, store.RunQuery{Task: run.Task, Limit: maxDrawn})
 		if err != nil {
 			return report.Record{}, err
 		}
@@ -445,7 +445,7 @@ func (e *Explainer) past(ctx context.Context, s store.Span, step time.Duration, 
 	if r.Entitled, err = e.Store.Entitled(ctx, s); err != nil {
 		return report.Record{}, err
 	}
-	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: s.From, Limit: mostDrawn}); err != nil {
+	if r.GradeChanges, err = e.Store.GradeChanges(ctx, store.ChangeQuery{Since: s.From, Limit: maxDrawn}); err != nil {
 		return report.Record{}, err
 	}
 	r.GradeChanges = slices.DeleteFunc(r.GradeChanges, func(c fleet.GradeChange) bool { return s.Over(c.At) })
@@ -466,7 +466,7 @@ func (e *Explainer) shares() map[fleet.Category]float64 {
 		c := e.Config.Categories[name]
 		shares[name] = 0
 		all += c.Share
-		if slices.Contains(e.Config.Fanout.Allow, name) && (e.Config.Store.Shared() || e.Misplaced(name) == "") {
+		if slices.Contains(e.Config.Fanout.Allow, name) && (e.Config.Store.Shared() || e.NotForHost(name) == "") {
 			shares[name] = c.Share
 			open += c.Share
 		}

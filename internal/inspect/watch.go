@@ -57,7 +57,7 @@ func (e *Explainer) HeldClaims(ctx context.Context) ([]fleet.Claim, error) {
 
 // stir is the interval after which a running session counts as changed: its tokens and its duration
 // are in no store.
-const stir = 20 * time.Second
+const refreshEvery = 20 * time.Second
 
 // Version names the state of all that a page can show, and changes with it. It is cheap at any
 // age of the record: it reads all that is open or learnt, and the last of the rest.
@@ -77,7 +77,7 @@ func (e *Explainer) Version(ctx context.Context) string {
 	state.Runs, err[2] = e.Store.LastRuns(ctx, store.RunQuery{Limit: 1})
 	state.Lapsed = lapsed(state.Snapshot)
 	if len(state.Open) > 0 {
-		state.Stir = state.At.Unix() / int64(stir.Seconds())
+		state.Stir = state.At.Unix() / int64(refreshEvery.Seconds())
 	}
 	state.At = time.Time{} // each look has one of its own
 	text, jsonErr := json.Marshal(state)

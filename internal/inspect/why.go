@@ -251,14 +251,14 @@ func (m *moment) whyFire(ctx context.Context, id fleet.FireID) (f why.Fire, err 
 	if r, err := replay.Fire(f.Fire, survey.Redraws); err != nil {
 		f.Unread = err.Error()
 	} else {
-		f.Selection, f.Followed, f.Differences = &r.Selection, r.Followed, len(r.Differences)
+		f.Selection, f.UsedOwnRanking, f.Differences = &r.Selection, r.Followed, len(r.Differences)
 	}
 	if f.Runs, err = m.Store.LastRuns(ctx, store.RunQuery{Fire: id, Limit: whyLook}); err != nil {
 		return f, err
 	}
 	slices.Reverse(f.Runs)
 	for _, r := range f.Runs {
-		if f.Denials[r.ID], err = m.Store.LastDenials(ctx, store.DenialQuery{Run: r.ID, Limit: mostDenials}); err != nil {
+		if f.Denials[r.ID], err = m.Store.LastDenials(ctx, store.DenialQuery{Run: r.ID, Limit: maxDenials}); err != nil {
 			return f, err
 		}
 		slices.Reverse(f.Denials[r.ID])

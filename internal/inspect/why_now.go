@@ -54,8 +54,8 @@ func (m *moment) whyCategory(ctx context.Context, name fleet.Category) (c why.Ca
 	for _, t := range v.Tasks {
 		if t.Category == name {
 			c.States[t.State]++
-			if endless := t.Endless(); endless != "" {
-				c.Endless = append(c.Endless, fmt.Sprintf("%q: %s", t.ID, endless))
+			if endless := t.OverLimit(); endless != "" {
+				c.OverLimit = append(c.OverLimit, fmt.Sprintf("%q: %s", t.ID, endless))
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func (m *moment) standing(ctx context.Context, v survey.View, t *why.Task) error
 	t.Hinders, t.Ahead, t.Counts = s.TaskObstacles(t.Task), s.Ahead(t.Task), s.Counts(t.Task)
 	t.Overlap = v.Overlaps[t.ID]
 	if memory := t.Task.Memory; memory != nil {
-		t.Endless = t.Task.Endless()
+		t.OverLimit = t.Task.OverLimit()
 		if q, waits := memory.Waits(); waits {
 			t.Waiting = &q
 			t.Hinders = withoutWaiting(t.Hinders, *t.Task, *memory)

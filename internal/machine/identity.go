@@ -84,14 +84,14 @@ func (i Identity) Foreign(m Local) bool {
 //
 // A start of a machine without a machine-id proves nothing: its state folder may have moved to
 // another, while the sessions live on. There the locks decide alone.
-func (i Identity) Seat(m Local) fleet.Seat {
+func (i Identity) Seat(m Local) fleet.Location {
 	switch {
 	case i.Foreign(m):
-		return fleet.Seat{Host: "none"}
+		return fleet.Location{Host: "none"}
 	case i.Machine == "" || m.id == "":
-		return fleet.Seat{Host: i.ID}
+		return fleet.Location{Host: i.ID}
 	}
-	return fleet.Seat{Host: i.ID, Boot: m.Boot()}
+	return fleet.Location{Host: i.ID, Boot: m.Boot()}
 }
 
 // Host describes a machine with the identity, by the facts that can be seen from here.

@@ -11,7 +11,7 @@ import (
 
 // The most that a pattern may have of braces and, in them, of commas. Each group multiplies what is compared: forty groups
 // of two are 10¹² names.
-const mostBraces, mostCommas = 4, 16
+const maxBraces, maxCommas = 4, 16
 
 // CheckPattern says what is wrong with a pattern of files, which are named from the top of a
 // repository: * stands for any part of one name, ** for any folders, ? for one character,
@@ -24,8 +24,8 @@ func CheckPattern(pattern string) error {
 		return errors.New(strconv.Quote(pattern) + ": files are named from the top of the repository, such as db/migrations/**")
 	case !doublestar.ValidatePattern(pattern):
 		return errors.New(strconv.Quote(pattern) + " is no pattern: it has a bracket, a brace or a backslash that does not end")
-	case strings.Count(pattern, "{") > mostBraces || strings.Contains(pattern, "{") && strings.Count(pattern, ",") > mostCommas:
-		return fmt.Errorf("%q has more than %d groups in braces, or %d commas: write several patterns", pattern, mostBraces, mostCommas)
+	case strings.Count(pattern, "{") > maxBraces || strings.Contains(pattern, "{") && strings.Count(pattern, ",") > maxCommas:
+		return fmt.Errorf("%q has more than %d groups in braces, or %d commas: write several patterns", pattern, maxBraces, maxCommas)
 	}
 	return nil
 }

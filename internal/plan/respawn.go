@@ -19,11 +19,11 @@ type Chain struct {
 	Later   bool    // there is a service manager to start it when it has rested
 }
 
-// mostSurplus is by how many sessions a category may be over its cap and still be followed.
+// maxSurplus is by how many sessions a category may be over its cap and still be followed.
 // The session that ended is debited before this is asked, so with several categories to
 // choose from nearly every one is over its cap by a part of a session then. With none
 // allowed, no session was ever followed from six equal categories on.
-const mostSurplus = 1
+const maxSurplus = 1
 
 // ChainEnds is why no session follows that would be deeper in its chain than the most.
 func ChainEnds(most int) string { return fmt.Sprintf("a chain ends after %d more", most) }
@@ -38,7 +38,7 @@ func Respawn(c Chain) (follows bool, reason string) {
 		return false, fmt.Sprintf("its grade %s is below %s", grade, from)
 	case c.Depth >= c.Most:
 		return false, ChainEnds(c.Most)
-	case c.Surplus > mostSurplus:
+	case c.Surplus > maxSurplus:
 		return false, fmt.Sprintf("the category is %.1f sessions over its cap", c.Surplus)
 	case !c.Later:
 		return false, "it ran without a service manager, which would start the next"

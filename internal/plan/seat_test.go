@@ -54,7 +54,7 @@ func TestNoFireExceedsSlots(t *testing.T) {
 		agents := []string{"x", "y", "z"}
 		for _, a := range agents {
 			if all := rapid.IntRange(0, 3).Draw(t, "slots"); all > 0 {
-				in.Seats[a] = selector.Seat{All: all, Free: rapid.IntRange(0, all).Draw(t, "free")}
+				in.Seats[a] = selector.Slot{All: all, Free: rapid.IntRange(0, all).Draw(t, "free")}
 			}
 		}
 		agentsOf := map[fleet.Category][]string{}

@@ -10,8 +10,8 @@ import (
 // Charts in rows have the rows' names beside them where there is room, and else above.
 const (
 	margin    = 12 // at both sides
-	leastName = 80 // room for names beside
-	mostName  = 220
+	minName   = 80 // room for names beside
+	maxName   = 220
 	rowName   = 32 // characters: a category's name is no longer
 	nameLine  = 18 // above
 	titleLine = 36
@@ -36,11 +36,11 @@ func newGrid(room, row float64, names []string, keys []key) grid {
 		g.row += nameLine
 		return g
 	}
-	g.left = leastName
+	g.left = minName
 	for _, name := range names {
 		g.left = max(g.left, margin+2*nameGap+textWidth(plain.Short(name, rowName)))
 	}
-	g.left = min(g.left, mostName)
+	g.left = min(g.left, maxName)
 	return g
 }
 

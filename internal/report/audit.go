@@ -80,8 +80,8 @@ func (f Fruitless) Why() string {
 	return fmt.Sprintf("%s never gets to work: all %d runs ended busy, denied or idle", f.Category, f.Runs)
 }
 
-// leastFruitless is the least number of runs for an alarm: fewer are bad luck.
-const leastFruitless = 5
+// minFruitless is the least number of runs for an alarm: fewer are bad luck.
+const minFruitless = 5
 
 // Violation is a lane that two runs held at once, which must never be.
 type Violation struct {
@@ -182,7 +182,7 @@ func fruitless(tallies []fleet.Tally) (list []Fruitless) {
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(vain)) {
-		if vain[c] >= leastFruitless && !other[c] {
+		if vain[c] >= minFruitless && !other[c] {
 			list = append(list, Fruitless{c, vain[c]})
 		}
 	}

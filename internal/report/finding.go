@@ -36,14 +36,14 @@ const (
 )
 
 const (
-	// mostNoops is the part of runs that may do nothing, and leastRuns how many runs it
+	// maxNoops is the part of runs that may do nothing, and minRuns how many runs it
 	// takes to say so.
-	mostNoops = 0.2
-	leastRuns = 5
-	// mostChanges bounds the changes of grades that are named one by one.
-	mostChanges = 5
-	// mostFailing bounds the failing tasks that are named.
-	mostFailing = 5
+	maxNoops = 0.2
+	minRuns  = 5
+	// maxChanges bounds the changes of grades that are named one by one.
+	maxChanges = 5
+	// maxFailing bounds the failing tasks that are named.
+	maxFailing = 5
 )
 
 func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
@@ -59,14 +59,14 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		add(FoundFruitless, f.Category, "%s", f.Why())
 	}
 	for i, f := range p.Audit.Failing {
-		if i == mostFailing {
+		if i == maxFailing {
 			add(FoundFailing, "", "%s more keep failing", plain.Plural(len(p.Audit.Failing)-i, "task"))
 			break
 		}
 		add(FoundFailing, f.Category, "task %s keeps failing: %s (stint why %s)", f.Task, f.Why(), fleet.ShellWord(string(f.Task)))
 	}
 	for _, a := range p.Agents {
-		if failed, ended := a.failed(); a.Agent != "" && 2*failed > ended && ended >= leastRuns {
+		if failed, ended := a.failed(); a.Agent != "" && 2*failed > ended && ended >= minRuns {
 			add(FoundAgent, "", "most sessions of agent %s failed: %d of %d (stint doctor)", a.Agent, failed, ended)
 		}
 	}
@@ -81,18 +81,18 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 		add(FoundStuck, s.Category, "%s (stint task list --state waiting)", s.Why())
 	}
 	p.judged(add)
-	if rate := p.All.NoopRate(); !named && rate > mostNoops && p.All.Ended >= leastRuns {
+	if rate := p.All.NoopRate(); !named && rate > maxNoops && p.All.Ended >= minRuns {
 		add(FoundNoops, "", "%s of the runs did nothing: %d of %d", Percent(rate), p.All.Empty, p.All.Ended)
 	}
 	for i, r := range changes {
-		if i == mostChanges {
+		if i == maxChanges {
 			add(FoundChange, "", "the grades of categories changed %d more times (stint why CATEGORY)", len(changes)-i)
 			break
 		}
 		add(FoundChange, r.Category, "%s", r)
 	}
 	for _, t := range p.Tasks {
-		if endless := t.Endless(); endless != "" {
+		if endless := t.OverLimit(); endless != "" {
 			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
 		}
 	}
@@ -119,7 +119,7 @@ func (c CategoryUse) Trouble() (kind FindingKind, text string) {
 	failed := c.Outcomes[fleet.Failed] + c.Outcomes[fleet.Timeout] + c.Outcomes[fleet.Abandoned]
 	ended := failed + c.Productive() + c.Outcomes[fleet.Noop] + c.Outcomes[fleet.Nothing]
 	switch {
-	case ended < leastRuns:
+	case ended < minRuns:
 		return "", ""
 	case 2*failed > ended:
 		return FoundFailing, fmt.Sprintf("most sessions of %s failed: %d of %d", c.Category, failed, ended)

@@ -77,7 +77,7 @@ func mergedWork(runs []fleet.Run, from, now time.Time) (list []MergedWork) {
 
 // addFates adds what became of one session's work, in order of time. Work that others touched has
 // not stood either.
-func (h *MergedWork) addFates(fates []fleet.Fate, now time.Time) {
+func (h *MergedWork) addFates(fates []fleet.ReviewOutcome, now time.Time) {
 	var merged, fell time.Time
 	in, refused := false, false
 	for _, f := range fates {

@@ -15,9 +15,11 @@ func TestMergedWork(t *testing.T) {
 	now := time.Date(2026, 6, 10, 12, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	ago := func(days int) time.Time { return now.Add(-time.Duration(days) * day) }
-	fate := func(days int, k fleet.FateKind) fleet.Fate { return fleet.Fate{At: ago(days), Kind: k} }
+	fate := func(days int, k fleet.FateKind) fleet.ReviewOutcome {
+		return fleet.ReviewOutcome{At: ago(days), Kind: k}
+	}
 	var runs []fleet.Run
-	for _, fates := range [][]fleet.Fate{
+	for _, fates := range [][]fleet.ReviewOutcome{
 		nil, // it was left
 		{fate(40, fleet.FateMerged)},
 		{fate(40, fleet.FateChanged), fate(20, fleet.FateReverted)},

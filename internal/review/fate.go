@@ -9,9 +9,9 @@ import (
 // Watched is a run of which git is asked what became of its work.
 type Watched struct {
 	Run     fleet.RunID
-	Branch  string       // of its own; empty: it worked on that of the workspace
-	Commits []string     // that it made, oldest first
-	Known   []fleet.Fate // what became of it, as far as it was found out
+	Branch  string                // of its own; empty: it worked on that of the workspace
+	Commits []string              // that it made, oldest first
+	Known   []fleet.ReviewOutcome // what became of it, as far as it was found out
 
 	Reviewed bool // who brought it into the target reviewed it, or nobody was to
 }
@@ -19,7 +19,7 @@ type Watched struct {
 // Fate returns the fate that the landing of a run's work gives it, and the branch that shows it. It goes by
 // the last commit of the run, or else by its branch's tip, which is the work with changes. Work that nobody
 // reviewed is unreviewed in the target. News is false if the fate is known already.
-func (w Watched) Fate(list []Branch) (f fleet.Fate, by Branch, news bool) {
+func (w Watched) Fate(list []Branch) (f fleet.ReviewOutcome, by Branch, news bool) {
 	f.Run = w.Run
 	for _, b := range list {
 		switch b.Landing {
@@ -73,7 +73,7 @@ func (w Watched) last() (kind fleet.FateKind) {
 // Touchable reports whether the work, of which a branch shows what became, is in the target as it was made, and it would be news
 // that others touched it.
 func (w Watched) Touchable(b Branch) bool {
-	return w.Branch != "" && w.asMade(b) && !slices.ContainsFunc(w.Known, func(f fleet.Fate) bool { return f.Kind == fleet.FateTouched })
+	return w.Branch != "" && w.asMade(b) && !slices.ContainsFunc(w.Known, func(f fleet.ReviewOutcome) bool { return f.Kind == fleet.FateTouched })
 }
 
 // touchedPart is the share of a run's added lines that others must rewrite before its work counts as touched.

@@ -87,14 +87,14 @@ func parseHeard(entry json.RawMessage, known map[fleet.RunID]bool) (h Heard, err
 }
 
 const (
-	// mostSaid bounds what goes into a prompt, in bytes: some pages, as of lessons.
-	mostSaid = 24 << 10
-	// mostComment bounds one comment: a log that somebody pasted must not crowd out the others.
-	mostComment = 4 << 10
-	// mostName bounds who said it, and when.
-	mostName = 120
-	// mostSeen bounds the marks of one item, of 16 digits each.
-	mostSeen = 1000
+	// maxSaid bounds what goes into a prompt, in bytes: some pages, as of lessons.
+	maxSaid = 24 << 10
+	// maxComment bounds one comment: a log that somebody pasted must not crowd out the others.
+	maxComment = 4 << 10
+	// maxName bounds who said it, and when.
+	maxName = 120
+	// maxSeen bounds the marks of one item, of 16 digits each.
+	maxSeen = 1000
 )
 
 // News returns the feedback with the words that are new, and whether there are any. Words that wait
@@ -111,18 +111,18 @@ func (h Heard) News(f fleet.Feedback, tip string) (fleet.Feedback, bool) {
 	if h.Checks == ChecksFailed {
 		note("The checks of commit "+short(tip)+" failed.", "checks", tip)
 	}
-	for _, c := range h.Comments[max(0, len(h.Comments)-mostSeen/2):] { // the last: their marks are still there the next time
-		head := strings.Join(strings.Fields(plain.Short(plain.Line(c.By+" "+c.At), mostName)), " ")
-		note(head+":\n"+clip(plain.Text(strings.TrimSpace(c.Text)), mostComment), "comment", c.At, c.By, c.Text)
+	for _, c := range h.Comments[max(0, len(h.Comments)-maxSeen/2):] { // the last: their marks are still there the next time
+		head := strings.Join(strings.Fields(plain.Short(plain.Line(c.By+" "+c.At), maxName)), " ")
+		note(head+":\n"+clip(plain.Text(strings.TrimSpace(c.Text)), maxComment), "comment", c.At, c.By, c.Text)
 	}
 	if len(parts) == 0 {
 		return f, false
 	}
-	f.Seen = f.Seen[max(0, len(f.Seen)-mostSeen):]
+	f.Seen = f.Seen[max(0, len(f.Seen)-maxSeen):]
 	if f.Said != "" {
 		parts = append([]string{f.Said}, parts...)
 	}
-	f.Said = clip(strings.Join(parts, "\n\n"), mostSaid)
+	f.Said = clip(strings.Join(parts, "\n\n"), maxSaid)
 	return f, true
 }
 

@@ -27,7 +27,7 @@ const ByForge = "[review] outcome"
 
 // ParseAnswer reads what a forge says became of the work of these runs. An entry that is not right
 // is left out, and named in the problems.
-func ParseAnswer(text []byte, asked []Asked, now time.Time) (fates []fleet.Fate, problems []string, err error) {
+func ParseAnswer(text []byte, asked []Asked, now time.Time) (fates []fleet.ReviewOutcome, problems []string, err error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(text, &entries); err != nil {
 		return nil, nil, fmt.Errorf("want a list of JSON: %w", err)
@@ -43,7 +43,7 @@ func ParseAnswer(text []byte, asked []Asked, now time.Time) (fates []fleet.Fate,
 	return fates, problems, nil
 }
 
-func parseFate(text []byte, asked []Asked, now time.Time) (f fleet.Fate, err error) {
+func parseFate(text []byte, asked []Asked, now time.Time) (f fleet.ReviewOutcome, err error) {
 	var raw struct {
 		Run    fleet.RunID    `json:"run"`
 		State  fleet.FateKind `json:"state"`
@@ -63,7 +63,7 @@ func parseFate(text []byte, asked []Asked, now time.Time) (f fleet.Fate, err err
 	if !slices.Contains(states, raw.State) {
 		return f, fmt.Errorf("state %q of run %s: want merged, changed, rejected or reverted", raw.State, raw.Run)
 	}
-	f = fleet.Fate{Run: raw.Run, At: now, Kind: raw.State, Witness: ByForge}
+	f = fleet.ReviewOutcome{Run: raw.Run, At: now, Kind: raw.State, Witness: ByForge}
 	if raw.At != nil {
 		f.At = *raw.At
 	}

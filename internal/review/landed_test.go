@@ -13,24 +13,24 @@ import (
 func TestLandedOf(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	fate := func(kind fleet.FateKind, witness string) fleet.Fate {
-		return fleet.Fate{Kind: kind, Witness: witness, At: at}
+	fate := func(kind fleet.FateKind, witness string) fleet.ReviewOutcome {
+		return fleet.ReviewOutcome{Kind: kind, Witness: witness, At: at}
 	}
 	landed := fleet.Review{Tip: "t", Decision: fleet.DecisionLanded, By: "ann", Commit: "l", DecidedAt: at.Add(time.Hour)}
 	for name, test := range map[string]struct {
-		fates []fleet.Fate
+		fates []fleet.ReviewOutcome
 		d     fleet.Review
 		want  string // empty: it did not land
 	}{
 		"nothing":           {},
-		"rejected":          {[]fleet.Fate{fate(fleet.FateRejected, "ann")}, fleet.Review{Decision: fleet.DecisionRejected}, ""},
-		"git":               {[]fleet.Fate{fate(fleet.FateMerged, "m")}, fleet.Review{}, "merged c as m by git"},
-		"with changes":      {[]fleet.Fate{fate(fleet.FateChanged, "m")}, fleet.Review{}, "changed c as m by git"},
-		"past review":       {[]fleet.Fate{fate(fleet.FateUnreviewed, "m")}, fleet.Review{}, "unreviewed c as m by git"},
-		"a forge":           {[]fleet.Fate{fate(fleet.FateMerged, review.ByForge)}, fleet.Review{}, "merged c as  by forge"},
+		"rejected":          {[]fleet.ReviewOutcome{fate(fleet.FateRejected, "ann")}, fleet.Review{Decision: fleet.DecisionRejected}, ""},
+		"git":               {[]fleet.ReviewOutcome{fate(fleet.FateMerged, "m")}, fleet.Review{}, "merged c as m by git"},
+		"with changes":      {[]fleet.ReviewOutcome{fate(fleet.FateChanged, "m")}, fleet.Review{}, "changed c as m by git"},
+		"past review":       {[]fleet.ReviewOutcome{fate(fleet.FateUnreviewed, "m")}, fleet.Review{}, "unreviewed c as m by git"},
+		"a forge":           {[]fleet.ReviewOutcome{fate(fleet.FateMerged, review.ByForge)}, fleet.Review{}, "merged c as  by forge"},
 		"a person":          {nil, landed, "merged c as l by ann"},
-		"a person, and git": {[]fleet.Fate{fate(fleet.FateMerged, "m")}, landed, "merged c as l by ann"},
-		"reverted":          {[]fleet.Fate{fate(fleet.FateMerged, "m"), fate(fleet.FateReverted, "r")}, landed, "reverted c as l by ann"},
+		"a person, and git": {[]fleet.ReviewOutcome{fate(fleet.FateMerged, "m")}, landed, "merged c as l by ann"},
+		"reverted":          {[]fleet.ReviewOutcome{fate(fleet.FateMerged, "m"), fate(fleet.FateReverted, "r")}, landed, "reverted c as l by ann"},
 	} {
 		l, is := review.LandedOf(fleet.Run{Commits: []string{"b", "c"}, Fates: test.fates}, test.d)
 		got := ""

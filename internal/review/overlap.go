@@ -84,7 +84,7 @@ func (o Overlaps) Of(task fleet.TaskID, r Reach) fleet.Overlap {
 }
 
 // Apart are, for each task, the others that may change a file of the same pattern as it.
-func Apart(tasks map[fleet.TaskID]Reach, serialize []string) map[fleet.TaskID][]fleet.TaskID {
+func Excluded(tasks map[fleet.TaskID]Reach, serialize []string) map[fleet.TaskID][]fleet.TaskID {
 	apart := map[fleet.TaskID][]fleet.TaskID{}
 	for _, pattern := range serialize {
 		group := plain.Kept(slices.Sorted(maps.Keys(tasks)), func(id fleet.TaskID) bool { return tasks[id].meets(pattern) })

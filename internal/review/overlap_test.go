@@ -56,7 +56,7 @@ func TestOverlaps(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", tt.name, got, want)
 		}
 	}
-	apart := review.Apart(map[fleet.TaskID]review.Reach{
+	apart := review.Excluded(map[fleet.TaskID]review.Reach{
 		"a": {Files: []string{"go.mod", "x"}}, "b": {Paths: []string{"go.*", "db"}}, "c": {Paths: []string{"db/migrations/1"}}, "d": {Files: []string{"x"}},
 	}, []string{"go.mod", "db/migrations/**", "go.*"})
 	if want := map[fleet.TaskID][]fleet.TaskID{"a": {"b"}, "b": {"a", "c"}, "c": {"b"}}; !reflect.DeepEqual(apart, want) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// mostQuestions bounds how many lines of open questions are shown.
-const mostQuestions = 20
+// maxQuestions bounds how many lines of open questions are shown.
+const maxQuestions = 20
 
 // Questions are the lines that an agent printed below its last heading "Open questions", up to the
 // next heading or the end of the paragraph or list.
@@ -22,7 +22,7 @@ func Questions(printed string) (lines []string) {
 		case !within:
 		case text == "":
 			gap = len(lines) > 0
-		case strings.HasPrefix(text, "#"), gap && !entry.MatchString(text), len(lines) == mostQuestions:
+		case strings.HasPrefix(text, "#"), gap && !entry.MatchString(text), len(lines) == maxQuestions:
 			within = false
 		default:
 			lines, gap = append(lines, text), false

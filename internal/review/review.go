@@ -68,10 +68,10 @@ const (
 	glance       = 1.0  // minutes
 	linesAMinute = 50.0 // of a change, at the pace of a careful reading
 	fileMinutes  = 0.5  // to find one's way in each
-	mostMinutes  = 30.0
+	maxMinutes   = 30.0
 	redoing      = 3.0 // a conflict has to be solved first, or a red check understood
 	ageDoubles   = 4.0 // days after which waiting has made an item worth twice as much
-	mostAge      = 28.0
+	maxAge       = 28.0
 	urgentAge    = 6.5  // days from which the oldest comes first, however long it takes: nothing starves
 	urgent       = 1e3  // above the worth a minute of all others
 	shareWorth   = 0.25 // for each item that is to be looked at again once this one is in
@@ -108,7 +108,7 @@ func open(i Item) int {
 // rate is an item's worth a minute.
 func (i Item) rate(now time.Time) (rate float64, why string) {
 	minutes := i.Minutes()
-	days := min(max(now.Sub(i.Since).Hours()/24, 0), mostAge)
+	days := min(max(now.Sub(i.Since).Hours()/24, 0), maxAge)
 	worth := (1 + days/ageDoubles) * (1 + shareWorth*float64(i.Shares) + clashWorth*float64(len(i.Collides)) + unblockWorth*float64(i.Unblocks))
 	var reasons []string
 	say := func(format string, args ...any) { reasons = append(reasons, fmt.Sprintf(format, args...)) }
@@ -174,7 +174,7 @@ func (i Item) Minutes() float64 {
 	if green, known := i.Checked(); len(i.Conflicts) > 0 || known && !green {
 		minutes *= redoing
 	}
-	return min(minutes, mostMinutes)
+	return min(minutes, maxMinutes)
 }
 
 // closing says why nobody has to decide about the item.

@@ -13,8 +13,8 @@ import (
 // when the look began. A session at work keeps its place, whatever it has committed so far. If a branch with commits
 // is gone, somebody has merged or removed it, unless it is only elsewhere: in the clone of a machine of which that
 // is said.
-func Places(taken []fleet.TakenPlace, items []Item, hidden func(fleet.TakenPlace) bool) (list []fleet.PlaceSight) {
-	places, seen := map[fleet.RunID]fleet.TakenPlace{}, map[fleet.RunID]bool{}
+func Places(taken []fleet.ReviewSlot, items []Item, hidden func(fleet.ReviewSlot) bool) (list []fleet.PlaceSight) {
+	places, seen := map[fleet.RunID]fleet.ReviewSlot{}, map[fleet.RunID]bool{}
 	for _, p := range taken {
 		places[p.Run] = p
 	}

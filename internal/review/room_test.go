@@ -16,7 +16,7 @@ func TestPlaces(t *testing.T) {
 	item := func(run fleet.RunID, l review.Landing, apart bool) review.Item {
 		return review.Item{Branch: review.Branch{Run: run, Landing: l, Apart: apart}}
 	}
-	taken := []fleet.TakenPlace{
+	taken := []fleet.ReviewSlot{
 		{Run: "at work"},
 		{Run: "at work, committed"},
 		{Run: "crashed, empty", Ended: true},
@@ -44,7 +44,7 @@ func TestPlaces(t *testing.T) {
 		{Run: "gone", State: fleet.PlaceReviewed},
 	}
 	review.Resolve(items)
-	must.Equal(t, "what changes", review.Places(taken, items, func(p fleet.TakenPlace) bool { return p.Host == "other" }), want)
+	must.Equal(t, "what changes", review.Places(taken, items, func(p fleet.ReviewSlot) bool { return p.Host == "other" }), want)
 }
 
 func TestSilence(t *testing.T) {

@@ -13,10 +13,10 @@ import (
 
 const (
 	endSchema = "stint/end@1"
-	// mostEnd bounds what is read of an end: a reason, and a hundred commits.
-	mostEnd = 1 << 20
-	// mostUsed bounds the tokens and the USD of one session.
-	mostUsed = 1e12
+	// maxEnd bounds what is read of an end: a reason, and a hundred commits.
+	maxEnd = 1 << 20
+	// maxUsed bounds the tokens and the USD of one session.
+	maxUsed = 1e12
 )
 
 // spooled has a run's end, as it is on disk.
@@ -60,7 +60,7 @@ func putEnd(files fleet.RunFiles, r fleet.Run) error {
 // where the run's agent put something else there, or withdrew the right to read it: else the
 // run could never be closed.
 func (f Folders) End(run fleet.RunID) (fleet.Run, error) {
-	text, err := Read(fleet.FilesOf(f.State, run).End, mostEnd)
+	text, err := Read(fleet.FilesOf(f.State, run).End, maxEnd)
 	if foreign := refusal(""); errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.As(err, &foreign) {
 		err = fmt.Errorf("%w: %w", fleet.ErrNotFound, err)
 	}
@@ -86,7 +86,7 @@ func (f Folders) Tail(run fleet.RunID, most int) string {
 func possible(r fleet.Run) bool {
 	grade, usage := r.Verdict.Grade, r.Usage
 	return slices.Contains(fleet.Outcomes(), r.Verdict.Outcome) && (grade == nil || 0 <= *grade && *grade <= 1) &&
-		(usage.Tokens == nil || 0 <= *usage.Tokens && *usage.Tokens <= mostUsed) && (usage.USD == nil || 0 <= *usage.USD && *usage.USD <= mostUsed) &&
+		(usage.Tokens == nil || 0 <= *usage.Tokens && *usage.Tokens <= maxUsed) && (usage.USD == nil || 0 <= *usage.USD && *usage.USD <= maxUsed) &&
 		slices.Contains([]fleet.Cost{"", fleet.CostReported, fleet.CostComputed, fleet.CostAssumed}, usage.Cost) &&
 		(r.Left.State == "" || slices.Contains(fleet.TaskStates(), r.Left.State)) &&
 		slices.Contains([]fleet.TaskCall{"", fleet.CallDone, fleet.CallRelease}, r.Left.Owed)

@@ -27,15 +27,15 @@ type Folders struct {
 }
 
 const (
-	// mostLooked bounds how many runs a sweep asks about: each is a row of the store, and a
+	// maxLooked bounds how many runs a sweep asks about: each is a row of the store, and a
 	// fire waits for it.
-	mostLooked = 1000
+	maxLooked = 1000
 	// patience is for removing: a folder may hold a hundred thousand files.
 	patience = 2 * time.Second
 	// going ends the name of a folder that is being removed.
 	going = ".gone"
-	// mostFiles bounds what stays of what an agent wrote, besides its bytes.
-	mostFiles = 1000
+	// maxFiles bounds what stays of what an agent wrote, besides its bytes.
+	maxFiles = 1000
 )
 
 // Sweep removes the folders of runs that are too old or too many, except for those of which
@@ -78,10 +78,10 @@ func (f Folders) Sweep(over func(fleet.RunID) bool) (removed int, err error) {
 	stale := f.stale(runs)
 	// A folder that can never go must not stand in the way of others: the sweep begins anywhere.
 	from := 0
-	if len(stale) > mostLooked {
+	if len(stale) > maxLooked {
 		from = int(uint64(f.Now().UnixNano()) % uint64(len(stale))) //nolint:gosec // any number will do
 	}
-	for i := range min(len(stale), mostLooked) {
+	for i := range min(len(stale), maxLooked) {
 		if late() {
 			break
 		}
@@ -170,7 +170,7 @@ func (f Folders) Trim(run fleet.RunID) (trimmed bool, err error) {
 	case !info.IsDir(): // the agent put something else there
 		return true, root.Remove(out)
 	}
-	t := trimmer{root: root, bytes: f.Out, files: mostFiles}
+	t := trimmer{root: root, bytes: f.Out, files: maxFiles}
 	result := path.Join(out, filepath.Base(files.Result))
 	if info, err := root.Lstat(result); err == nil && t.takes(info) {
 		t.kept = append(t.kept, result)

@@ -9,7 +9,7 @@ import (
 
 // Elsewhere says of a run which machine it is on, and of another machine's open run how long nothing
 // was heard of that; empty: the fleet has one machine.
-func Elsewhere(r fleet.RunStatus, now time.Time) string {
+func OnOtherHost(r fleet.RunStatus, now time.Time) string {
 	switch {
 	case r.Machine == "" || r.Heard.IsZero():
 		return r.Machine
@@ -21,7 +21,7 @@ func Elsewhere(r fleet.RunStatus, now time.Time) string {
 
 func elsewhere(r fleet.RunStatus, now time.Time) Cell {
 	if r.Unheard {
-		return Cell{Elsewhere(r, now), Yellow}
+		return Cell{OnOtherHost(r, now), Yellow}
 	}
-	return Cell{Elsewhere(r, now), Dim}
+	return Cell{OnOtherHost(r, now), Dim}
 }

@@ -20,8 +20,8 @@ type ReviewView struct {
 	Questions []string // that the agent left open
 }
 
-// mostFiles bounds the files of a change that are named.
-const mostFiles = 20
+// maxFiles bounds the files of a change that are named.
+const maxFiles = 20
 
 // Review is the work of one session on one screen: what its reviewer needs to know.
 func Review(v ReviewView, s Style) []string {
@@ -61,7 +61,7 @@ func Review(v ReviewView, s Style) []string {
 		r.text("agent", agentText(*d))
 		r.text("used", usageText(*d))
 		r.add("questions", safe(v.Questions))
-		r.add("said", r.excerpt(d.Log, mostLog, true))
+		r.add("said", r.excerpt(d.Log, maxLog, true))
 	}
 	return r.lines
 }
@@ -87,8 +87,8 @@ func leavesText(s fleet.TaskState) string {
 }
 
 func shortened(files []string) []string {
-	if len(files) > mostFiles {
-		return append(safe(files[:mostFiles]), fmt.Sprintf("… and %d more", len(files)-mostFiles))
+	if len(files) > maxFiles {
+		return append(safe(files[:maxFiles]), fmt.Sprintf("… and %d more", len(files)-maxFiles))
 	}
 	return safe(files)
 }

@@ -23,8 +23,8 @@ type RunView struct {
 
 // most of the prompt and of the log that stands beside everything else.
 const (
-	mostPrompt = 6
-	mostLog    = 10
+	maxPrompt = 6
+	maxLog    = 10
 )
 
 // Run is one run on one screen.
@@ -41,7 +41,7 @@ func Run(v RunView, s Style) []string {
 	r.text("times", timesText(v))
 	r.text("fire", originText(v))
 	r.text("claim", claimText(v))
-	r.text("host", plain.Line(Elsewhere(v.RunStatus, v.At)))
+	r.text("host", plain.Line(OnOtherHost(v.RunStatus, v.At)))
 	r.text("agent", agentText(v))
 	r.text("commits", commitsText(v.Commits))
 	r.text("branch", plain.Line(v.Branch))
@@ -53,8 +53,8 @@ func Run(v RunView, s Style) []string {
 	r.text("lessons", lessonsText(v.Lessons))
 	r.text("files", v.Swept)
 	r.add("files", safe(v.There))
-	r.add("prompt", r.excerpt(v.Prompt, mostPrompt, false))
-	r.add("log", r.excerpt(v.Log, mostLog, true))
+	r.add("prompt", r.excerpt(v.Prompt, maxPrompt, false))
+	r.add("log", r.excerpt(v.Log, maxLog, true))
 	return r.lines
 }
 

@@ -29,7 +29,7 @@ func Settings(list []Setting, s Style) (lines []string) {
 		}
 		text := plain.Line(one.Text)
 		if s.Width > 0 {
-			inner := max(s.Width-column-gap, leastParagraph)
+			inner := max(s.Width-column-gap, minParagraph)
 			text = ansi.Hardwrap(between(text, inner), inner, true) // a word may be longer than a line
 		}
 		lines = append(lines, strings.Split(origin+strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", column+gap)), "\n")...)

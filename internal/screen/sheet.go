@@ -16,14 +16,14 @@ type sheet struct {
 
 const (
 	labelWidth = 10 // "24 hours" and a gap
-	leastInner = 20 // columns beside the labels, however narrow the terminal
+	minInner   = 20 // columns beside the labels, however narrow the terminal
 )
 
 // inner is the style of what stands beside the labels.
 func (s *sheet) inner() Style {
 	style := s.Style
 	if s.Width > 0 {
-		style.Width = max(s.Width-labelWidth, leastInner)
+		style.Width = max(s.Width-labelWidth, minInner)
 	}
 	return style
 }

@@ -26,8 +26,8 @@ type StatusView struct {
 // idle is the mark of a lane that nothing runs in.
 const idle = "○"
 
-// mostOf bounds the lines of one kind on a terminal.
-const mostOf = 6
+// maxOf bounds the lines of one kind on a terminal.
+const maxOf = 6
 
 // Status is the fleet on one screen. Sections with nothing in them take no line.
 func Status(v StatusView, s Style) []string {

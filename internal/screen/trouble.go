@@ -69,7 +69,7 @@ func (s *sheet) alarms(v StatusView) {
 // some are the first of many texts, each on two lines at most, and how many more there are. In a pipe nothing is left out.
 func (s *sheet) some(p Paint, texts []string) (lines []string) {
 	for i, text := range texts {
-		if s.Width > 0 && i == mostOf-1 && len(texts) > mostOf {
+		if s.Width > 0 && i == maxOf-1 && len(texts) > maxOf {
 			return append(lines, s.Paint(Dim, fmt.Sprintf("… and %d more", len(texts)-i)))
 		}
 		for _, line := range s.clipped(s.wrap(text), 2) {

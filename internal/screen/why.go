@@ -42,8 +42,8 @@ func Why(a why.Answer, s Style) []string {
 	return lines
 }
 
-// leastParagraph bounds the width of a paragraph from below, however narrow the terminal.
-const leastParagraph = 20
+// minParagraph bounds the width of a paragraph from below, however narrow the terminal.
+const minParagraph = 20
 
 // Paragraph wraps a text between words, its first line after one indentation and the
 // others after another. Only a word that is wider than a line is broken: times, names and
@@ -51,7 +51,7 @@ const leastParagraph = 20
 func (s Style) Paragraph(p Paint, first, rest, text string) []string {
 	text = plain.Line(text)
 	if s.Width > 0 {
-		text = between(text, max(s.Width-len(rest), leastParagraph))
+		text = between(text, max(s.Width-len(rest), minParagraph))
 	}
 	lines := strings.Split(text, "\n")
 	indent := first

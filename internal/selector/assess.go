@@ -31,7 +31,7 @@ type Facts struct {
 	Category     fleet.Category
 	Share        float64 // of all sessions that it is to get, relative to the others'
 	Elsewhere    string  // the pool it is of, when others fire; empty: it is of the one that fires
-	Misplaced    string  // why fires on this host do not start it; empty: they may
+	NotForHost   string  // why fires on this host do not start it; empty: they may
 	Barred       string  // why no fire may start it; empty: fires may
 	SelfDirected bool    // runs without a task
 	Lanes        int
@@ -148,7 +148,7 @@ type backlog struct {
 
 func (b *backlog) add(t *fleet.Task, changed time.Time) {
 	if b.tasks++; b.next == nil {
-		b.next = &Next{t.ID, t.State, t.NextAction, yields(t) && t.Memory.Vain >= fleet.SessionsToLead}
+		b.next = &Next{t.ID, t.State, t.NextAction, yields(t) && t.Memory.Fruitless >= fleet.SessionsToLead}
 	}
 	if changed.After(b.news) {
 		b.news = changed
@@ -190,7 +190,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 	all := []obstacle{
 		{s.Only != "" && s.Only != f.Category, fleet.HinderedByFilter, says(ReasonFiltered), time.Time{}},
 		{f.Elsewhere != "", fleet.HinderedByPool, func() string { return OfPool(f.Elsewhere) }, time.Time{}},
-		{f.Misplaced != "", fleet.HinderedByHost, func() string { return NotHere(f.Misplaced) }, time.Time{}},
+		{f.NotForHost != "", fleet.HinderedByHost, func() string { return NotHere(f.NotForHost) }, time.Time{}},
 		// Asking for a category by name overrides the list.
 		{f.Barred != "" && s.Only == "", fleet.HinderedByList, says(f.Barred), time.Time{}},
 		{f.Paused != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},

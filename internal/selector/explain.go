@@ -187,13 +187,13 @@ func (c Score) Expenses() (words []string) {
 	return words
 }
 
-// leastDebt is the least debt that is worth a word, in sessions: one decimal.
-const leastDebt = 0.05
+// minDebt is the least debt that is worth a word, in sessions: one decimal.
+const minDebt = 0.05
 
 // Debt says what the category is owed, and what it had too much of; empty: neither. Both
 // can be, of different times, and Div is what they come to together.
 func (e Explain) Debt() string {
-	switch owed, over := e.Deficit >= leastDebt, e.Surplus >= leastDebt; {
+	switch owed, over := e.Deficit >= minDebt, e.Surplus >= minDebt; {
 	case owed && over:
 		return fmt.Sprintf("it is owed %.1f sessions of its floor and is %.1f over its cap", e.Deficit, e.Surplus)
 	case owed:

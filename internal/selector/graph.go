@@ -84,13 +84,13 @@ func (g graph) findKnots() {
 	}
 }
 
-// mostPower is where counting who waits for a task ends: beyond it the number says
+// maxPower is where counting who waits for a task ends: beyond it the number says
 // nothing more, and a folder of 10⁵ tasks must be sorted quickly.
-const mostPower = 100
+const maxPower = 100
 
 // waiters are the open tasks that wait for a task, directly or not.
 type waiters struct {
-	count int         // up to [mostPower]
+	count int         // up to [maxPower]
 	first *fleet.Task // one of the most pressing
 }
 
@@ -123,12 +123,12 @@ func (g graph) waiters(tasks []*fleet.Task, class func(*fleet.Task) fleet.Priori
 	return all
 }
 
-// reach is what can be reached from start, up to [mostPower].
+// reach is what can be reached from start, up to [maxPower].
 func reach(edges map[string][]string, start string) (found []string) {
 	seen := map[string]bool{start: true}
 	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
 		for _, next := range edges[queue[0]] {
-			if len(found) == mostPower {
+			if len(found) == maxPower {
 				return found
 			}
 			if !seen[next] {
@@ -205,8 +205,8 @@ func shorten(path []string) string {
 	return strings.Join(path, " → ")
 }
 
-// mostSought is how many tasks are looked at for a shortest cycle. Each of thousands on one cycle looks for it.
-const mostSought = 500
+// maxSought is how many tasks are looked at for a shortest cycle. Each of thousands on one cycle looks for it.
+const maxSought = 500
 
 // cycle returns the ids on a shortest cycle of unsettled requirements through t, first
 // and last the same, or nil. A cycle that is far too long to be read is cut after its first step.
@@ -222,7 +222,7 @@ func (g graph) cycle(t *fleet.Task) []string {
 			if need == start {
 				return way(from, start, queue[0])
 			}
-			if len(from) == mostSought {
+			if len(from) == maxSought {
 				return []string{start, first, "…", start}
 			}
 			if _, seen := from[need]; !seen && g.knots[need] == knot {

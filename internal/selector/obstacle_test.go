@@ -14,7 +14,7 @@ import (
 func TestAllObstacles(t *testing.T) {
 	t.Parallel()
 	f := facts("code", forbidden, paused("holidays"), inFlight("0r0"), rests(time.Minute), noops(1), func(f *Facts) {
-		f.Elsewhere, f.Misplaced, f.Gate = "night", "its hosts are gpu-*, and this is cpu-1", Obstacle{Kind: fleet.HinderedByAgent, Reason: "no agent"}
+		f.Elsewhere, f.NotForHost, f.Gate = "night", "its hosts are gpu-*, and this is cpu-1", Obstacle{Kind: fleet.HinderedByAgent, Reason: "no agent"}
 	})
 	s := Situation{Queue: queue([]fleet.Task{testTask("a", requires("gone"))}), Facts: []Facts{facts("docs"), f}}
 	want := []Obstacle{

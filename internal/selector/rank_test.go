@@ -481,7 +481,7 @@ func TestMoves(t *testing.T) {
 	}
 	gated := func(f *Facts) { f.Gate = Obstacle{Kind: fleet.HinderedByAgent, Reason: "too many reviews wait"} }
 	elsewhere := func(f *Facts) { f.Elsewhere = "other" }
-	misplaced := func(f *Facts) { f.Misplaced = "its hosts are gpu-*, and this is cpu-1" }
+	misplaced := func(f *Facts) { f.NotForHost = "its hosts are gpu-*, and this is cpu-1" }
 	by := func(agents ...string) func(*Facts) { return func(f *Facts) { f.Agents = agents } }
 	full := func(in *Input) { in.Seats = Seats{"busy": {All: 1}} }
 	for _, tt := range []struct {

@@ -11,10 +11,10 @@ import (
 
 // Seats are the slots of the agents that have a limit of their own, by agent. A fire gives
 // them away from the best category on.
-type Seats map[string]Seat
+type Seats map[string]Slot
 
 // Seat is what an agent can still take.
-type Seat struct {
+type Slot struct {
 	All  int `json:"all"`  // its slots
 	Free int `json:"free"` // of these, not in use
 }

@@ -32,7 +32,7 @@ func queue(tasks []fleet.Task, held ...fleet.Claim) Queue {
 // a round.
 func inVain(sessions int, until fleet.Round) func(*fleet.Task) {
 	return func(t *fleet.Task) {
-		t.Memory = &fleet.TaskMemory{Run: "0r1", Vain: sessions, Taken: sessions, Rests: until}
+		t.Memory = &fleet.TaskMemory{Run: "0r1", Fruitless: sessions, Taken: sessions, Rests: until}
 	}
 }
 
@@ -309,7 +309,7 @@ func TestWaitersEndAtAHundred(t *testing.T) {
 func TestTheMostPressingOfTooMany(t *testing.T) {
 	t.Parallel()
 	tasks := []fleet.Task{testTask("t0")}
-	for i := range 2 * mostPower {
+	for i := range 2 * maxPower {
 		tasks = append(tasks, testTask(fleet.TaskID(fmt.Sprintf("t%d", i+1)), requires("t0")))
 	}
 	first := func() fleet.TaskID { return newGraph(tasks).waiters(pointers(tasks), ownPriority)["t0"].first.ID }

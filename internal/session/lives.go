@@ -40,8 +40,8 @@ type Units interface {
 // Sessions finds out which sessions live: by the lock that a session holds while it lives, then by
 // its cgroup. Children of Node and Python drop the lock that they inherited.
 type Sessions struct {
-	State string            // the fleet's state folder
-	Here  func() fleet.Seat // where this process is; nil: nobody knows
+	State string                // the fleet's state folder
+	Here  func() fleet.Location // where this process is; nil: nobody knows
 	Locks Locks
 	Units Units
 	Log   *slog.Logger
@@ -51,7 +51,7 @@ type Sessions struct {
 // another machine, or of before this one was started.
 func (s Sessions) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if s.Here != nil {
-		if said, certain := s.Here().Says(r.Seat); certain {
+		if said, certain := s.Here().Says(r.Location); certain {
 			return said
 		}
 	}

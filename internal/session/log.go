@@ -13,8 +13,8 @@ const (
 	// defaultLogLimit holds a day of an agent that prints each step as JSON. Fifty such
 	// logs, from one agent that went mad in each of fifty runs, are 3 GiB.
 	defaultLogLimit = 64 << 20
-	// leastLogLimit leaves room around the line that stands for what is missing.
-	leastLogLimit = 4 << 10
+	// minLogLimit leaves room around the line that stands for what is missing.
+	minLogLimit = 4 << 10
 )
 
 // cappedLog writes a log that never takes more than its limit on disk. The first half of
@@ -45,7 +45,7 @@ func openLog(path string, limit int64) (*cappedLog, error) {
 		file.Close()
 		return nil, err
 	}
-	return &cappedLog{file: file, limit: max(cmp.Or(limit, defaultLogLimit), leastLogLimit), size: size}, nil
+	return &cappedLog{file: file, limit: max(cmp.Or(limit, defaultLogLimit), minLogLimit), size: size}, nil
 }
 
 // Write never fails: an agent is not to suffer from a full disk. Each write tries

@@ -26,7 +26,7 @@ func mustOpenLog(t *testing.T, path string, limit int64) *cappedLog {
 func TestCappedLogKeepsBothEnds(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	const limit = leastLogLimit
+	const limit = minLogLimit
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(dir, "log")
 		must.Do(rt, os.WriteFile(path, nil, 0o600))
@@ -59,14 +59,14 @@ func TestCappedLogKeepsBothEnds(t *testing.T) {
 // TestCappedLogGoesOn opens logs that are there, also longer ones than would be now.
 func TestCappedLogGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{10, leastLogLimit, 10 * leastLogLimit} {
+	for _, size := range []int{10, minLogLimit, 10 * minLogLimit} {
 		path := filepath.Join(t.TempDir(), "log")
 		before := strings.Repeat("b", size)
 		must.Do(t, os.WriteFile(path, []byte(before), 0o600))
 		log := mustOpenLog(t, path, 1)
 		_, _ = log.Write([]byte("after"))
 		got := readFile(t, path)
-		if !strings.HasPrefix(got, before[:min(size, leastLogLimit/2)]) || !strings.HasSuffix(got, "bafter") || len(got) > leastLogLimit {
+		if !strings.HasPrefix(got, before[:min(size, minLogLimit/2)]) || !strings.HasSuffix(got, "bafter") || len(got) > minLogLimit {
 			t.Errorf("after %d bytes: got %d, want both ends", size, len(got))
 		}
 		if lost := len(before) + len("after") + len(gap(0)) - len(got); size > 10 && int64(lost) != log.cut {

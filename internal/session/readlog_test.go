@@ -42,7 +42,7 @@ func readAll(t rapid.TB, l *LogReader, piece int) string {
 func TestLogReaderFollows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	const limit = leastLogLimit
+	const limit = minLogLimit
 	missing := regexp.MustCompile(`\n\[stint: +\d+ bytes are missing here: the log had reached its limit\]\n`)
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(dir, "log")
@@ -88,16 +88,16 @@ func TestLogReaderFollows(t *testing.T) {
 func TestLogReaderWaits(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	log := mustOpenLog(t, path, leastLogLimit)
-	_, _ = log.Write(bytes.Repeat([]byte("a"), leastLogLimit))
+	log := mustOpenLog(t, path, minLogLimit)
+	_, _ = log.Write(bytes.Repeat([]byte("a"), minLogLimit))
 	f := must.Get(os.Open(path))(t)
-	reader := newLogReader(f, leastLogLimit)
+	reader := newLogReader(f, minLogLimit)
 	defer reader.file.Close()
-	if got := readAll(t, reader, 1<<16); len(got) != leastLogLimit {
-		t.Fatalf("%d bytes, want %d", len(got), leastLogLimit)
+	if got := readAll(t, reader, 1<<16); len(got) != minLogLimit {
+		t.Fatalf("%d bytes, want %d", len(got), minLogLimit)
 	}
 	// The line about the gap is there, what comes after it is not.
-	must.Get(log.file.WriteAt([]byte(gap(1000)), leastLogLimit/2))(t)
+	must.Get(log.file.WriteAt([]byte(gap(1000)), minLogLimit/2))(t)
 	done := make(chan string)
 	go func() { done <- readAll(t, reader, 1<<16) }()
 	_, _ = log.Write([]byte("more")) // cuts it down as its writer would

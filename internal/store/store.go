@@ -46,7 +46,7 @@ type Claims interface {
 	// claimed, and when it was read.
 	Check(ctx context.Context, key fleet.Key) (fleet.Claim, time.Time, error)
 	// List returns claims ordered by key.
-	List(ctx context.Context, l Listing) (Standing, error)
+	List(ctx context.Context, l Listing) (ClaimsAt, error)
 }
 
 // TakeRequest is a request for a claim.
@@ -96,14 +96,14 @@ func (b Begin) Take(key fleet.Key) TakeRequest {
 
 // Offer is work for a session, with what was known of it when it was picked.
 type Offer struct {
-	Task    fleet.TaskID      // empty: the session needs none
-	Key     fleet.Key         // of the claim under which it works; empty: that of its lane
-	Memory  fleet.TaskMemory  // what was remembered of the task; zero: nothing
-	Lessons []fleet.LessonUse // that match
-	Apart   []fleet.TaskID    // at which no other run may be
-	Roomy   bool              // it needs no room in review
-	Branch  string            // that the session works on, if it is the run's own
-	Owed    fleet.TaskLeft    // what the task's tracker is owed from then on; without a call, nothing
+	Task     fleet.TaskID      // empty: the session needs none
+	Key      fleet.Key         // of the claim under which it works; empty: that of its lane
+	Memory   fleet.TaskMemory  // what was remembered of the task; zero: nothing
+	Lessons  []fleet.LessonUse // that match
+	Excluded []fleet.TaskID    // at which no other run may be
+	Roomy    bool              // it needs no room in review
+	Branch   string            // that the session works on, if it is the run's own
+	Owed     fleet.TaskLeft    // what the task's tracker is owed from then on; without a call, nothing
 }
 
 // Begun is the answer to a request for a session: a grant, or the reasons against one.
@@ -150,7 +150,7 @@ type Listing struct {
 
 // Standing has the claims and open runs at one instant of the store's clock. That clock alone says
 // which claims have expired.
-type Standing struct {
+type ClaimsAt struct {
 	At     time.Time
 	Claims []fleet.Claim // ordered by key
 	Open   []fleet.Run   // not ended, oldest first
@@ -217,7 +217,7 @@ func (s Slots) Bounds(c fleet.Category) bool { return len(s.Of) == 0 || slices.C
 
 // Snapshot has all that a ranking reads of the store, at one instant.
 type Snapshot struct {
-	Standing // of the claims that may stand in the way; [fleet.Claim.Free] decides
+	ClaimsAt // of the claims that may stand in the way; [fleet.Claim.Free] decides
 
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
@@ -351,7 +351,7 @@ type Runs interface {
 	// AddFates records what became of the work of runs, once for each run, kind and witness, and
 	// corrects their grades and what was learnt of them, see [bandit.Settings.Revise]. It returns those
 	// that are news, with the grades. A run that is not on record is passed over.
-	AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error)
+	AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it
 	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
 	// vain. It reports whether there was anything left; of two calls one finds nothing.
@@ -370,7 +370,7 @@ type Gone struct {
 	Silent bool
 	// By names the place of the caller. A word from a start of a machine that was followed by
 	// another is refused with [fleet.ErrUsage]: it is from a copy of that machine.
-	By fleet.Seat
+	By fleet.Location
 }
 
 // Hosts remembers the machines of the fleet. [Fires.RecordFire] takes down what one says of itself, and
@@ -394,17 +394,17 @@ type Hosts interface {
 // [Runs.Begin] takes a place.
 type Places interface {
 	// Places reads those that are taken, by run, and the reviewer's last word, which may be over.
-	Places(ctx context.Context) ([]fleet.TakenPlace, fleet.Away, error)
+	Places(ctx context.Context) ([]fleet.ReviewSlot, fleet.Away, error)
 	// SeePlaces takes what was found of runs' work at a time into their places. A decision of
 	// somebody since then counts more.
 	SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error
 	// ReviewTimes reads when since a time somebody decided about work, or was found to look at it,
 	// oldest first.
 	ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error)
-	// GoAway notes that the reviewer is away, in place of an earlier note.
-	GoAway(ctx context.Context, a fleet.Away) error
-	// ComeBack ends that, and reports whether there was anything to end.
-	ComeBack(ctx context.Context) (bool, error)
+	// SetAway notes that the reviewer is away, in place of an earlier note.
+	SetAway(ctx context.Context, a fleet.Away) error
+	// ClearAway ends that, and reports whether there was anything to end.
+	ClearAway(ctx context.Context) (bool, error)
 }
 
 // Span is a part of the past: from a time on, and before another. Without an end it goes on for ever.

@@ -66,7 +66,7 @@ type Work interface {
 	// Clashes reports which pairs of commits conflict with each other.
 	Clashes(ctx context.Context, pairs [][2]string) ([]bool, error)
 	// Fates finds what became of the work of runs that is not known of it yet.
-	Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error)
+	Fates(ctx context.Context, runs []review.Watched) ([]fleet.ReviewOutcome, error)
 	// Leftovers say what runs left that their branches do not have, by the run in whose folder it was.
 	Leftovers(ctx context.Context) (map[fleet.RunID]string, error)
 	// Ready says why no session can have a clone of its own, nil if it can.
@@ -81,10 +81,10 @@ type Work interface {
 // Fleet has the parts of one fleet that are asked. All fields are needed except Store, which
 // is nil when nothing has run yet and nothing will be written, and those that say what nil
 // means.
-type Fleet struct {
+type Reader struct {
 	Config   *config.Config
 	Store    store.Store
-	Here     fleet.Seat // where this process is
+	Here     fleet.Location // where this process is
 	Tasks    Tasks
 	Lessons  func(context.Context) ([]fleet.Lesson, []fleet.LessonProblem, error) // every lesson, and what could not be read as one
 	Sessions Sessions
@@ -109,15 +109,15 @@ type Fleet struct {
 const Withhold = 0.2
 
 // Recorded reports whether there is a record: something has run, or is about to.
-func (f *Fleet) Recorded() bool { return f.Store != nil }
+func (f *Reader) Recorded() bool { return f.Store != nil }
 
-// Desk answers questions about claims.
-func (f *Fleet) Desk() claim.Desk {
-	return claim.Desk{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
+// Claims answers questions about claims.
+func (f *Reader) Desk() claim.Claims {
+	return claim.Claims{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
 }
 
 // Record returns the fleet's store, or an empty one if there is none yet.
-func (f *Fleet) Record() store.Store {
+func (f *Reader) Record() store.Store {
 	if f.Store == nil {
 		return nothing{now: f.Now}
 	}
@@ -131,7 +131,7 @@ type nothing struct {
 }
 
 func (n nothing) Snapshot(context.Context) (store.Snapshot, error) {
-	return store.Snapshot{NextFire: 1, Standing: store.Standing{At: n.now()}}, nil
+	return store.Snapshot{NextFire: 1, ClaimsAt: store.ClaimsAt{At: n.now()}}, nil
 }
 
 func (nothing) LastRuns(context.Context, store.RunQuery) ([]fleet.Run, error)    { return nil, nil }
@@ -153,29 +153,29 @@ func (nothing) LastDenials(context.Context, store.DenialQuery) ([]fleet.DeniedCl
 func (nothing) Check(context.Context, fleet.Key) (c fleet.Claim, at time.Time, err error) {
 	return c, at, nil
 }
-func (nothing) List(context.Context, store.Listing) (l store.Standing, err error) { return l, nil }
+func (nothing) List(context.Context, store.Listing) (l store.ClaimsAt, err error) { return l, nil }
 func (nothing) Reviews(context.Context, ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	return nil, nil
 }
 
-func (nothing) Places(context.Context) (l []fleet.TakenPlace, a fleet.Away, err error) {
+func (nothing) Places(context.Context) (l []fleet.ReviewSlot, a fleet.Away, err error) {
 	return l, a, nil
 }
 
 func (nothing) Hosts(context.Context) (l []fleet.Host, at time.Time, err error) { return l, at, nil }
 
 // Passed is the part of an agent's environment that is the operator's.
-func (f *Fleet) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
+func (f *Reader) Passed(a config.Agent) []string { return a.Passed(f.Getenv) }
 
 // UnknownCategory says that the configuration has no such category.
-func (f *Fleet) UnknownCategory(c fleet.Category) error {
+func (f *Reader) UnknownCategory(c fleet.Category) error {
 	return fleet.WithHint(
 		fmt.Errorf("category %q is not in %s: %w", c, f.Config.Path, fleet.ErrUsage),
 		"the categories are "+fleet.Listed(f.Config.CategoryNames()))
 }
 
 // ListTasks reads the tasks and logs what is wrong with them, once a process.
-func (f *Fleet) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+func (f *Reader) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
 	tasks, problems, err := f.Tasks.List(ctx)
 	if errors.Is(err, fleet.ErrNotFound) {
 		if f.Config.WantsTasks() {
@@ -218,7 +218,7 @@ func FailedSources(problems []fleet.TaskProblem) (list []fleet.SourceFault) {
 }
 
 // Unlisted says which failed sources may have work for a category, or "".
-func (f *Fleet) Unlisted(failed []fleet.SourceFault, c fleet.Category) string {
+func (f *Reader) Unlisted(failed []fleet.SourceFault, c fleet.Category) string {
 	var list []string
 	for _, fault := range failed {
 		if f.mayFeed(f.Config.Tasks.Sources[fault.Source], c) {
@@ -229,7 +229,7 @@ func (f *Fleet) Unlisted(failed []fleet.SourceFault, c fleet.Category) string {
 }
 
 // mayFeed reports whether an item of the source may be a task of the category.
-func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
+func (f *Reader) mayFeed(s config.TaskSource, c fleet.Category) bool {
 	if s.Fields[fleet.FieldCategory] != "" {
 		return true
 	}
@@ -240,7 +240,7 @@ func (f *Fleet) mayFeed(s config.TaskSource, c fleet.Category) bool {
 }
 
 // listLessons reads the lessons and logs those that cannot be read, once a process.
-func (f *Fleet) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
+func (f *Reader) listLessons(ctx context.Context) ([]fleet.Lesson, error) {
 	lessons, problems, err := f.Lessons(ctx)
 	if err != nil {
 		return nil, err
@@ -264,7 +264,7 @@ type HostState struct {
 }
 
 // Hosts are the machines of the fleet, by name.
-func (f *Fleet) Hosts(v View) (list []HostState) {
+func (f *Reader) Hosts(v View) (list []HostState) {
 	for _, h := range v.Snapshot.Hosts {
 		s, working := HostState{Host: h, Here: h.ID == f.Here.Host}, false
 		for _, r := range v.Snapshot.Open {
@@ -280,7 +280,7 @@ func (f *Fleet) Hosts(v View) (list []HostState) {
 }
 
 // Several are the machines of a fleet that has more than one.
-func (f *Fleet) Several(v View) []HostState {
+func (f *Reader) Several(v View) []HostState {
 	if list := f.Hosts(v); len(list) > 1 {
 		return list
 	}
@@ -288,7 +288,7 @@ func (f *Fleet) Several(v View) []HostState {
 }
 
 // askHosts reads the machines of the fleet, unless they are known from a look.
-func (f *Fleet) askHosts(ctx context.Context) {
+func (f *Reader) askHosts(ctx context.Context) {
 	if f.hosts != nil {
 		return
 	}
@@ -301,8 +301,8 @@ func (f *Fleet) askHosts(ctx context.Context) {
 
 // KeptElsewhere reports whether a machine is another one of the fleet: the branches of its runs are in its clone, and
 // that they are not in this one says nothing.
-func (f *Fleet) KeptElsewhere(ctx context.Context, host string) bool {
-	if !f.Here.Elsewhere(fleet.Seat{Host: host}) {
+func (f *Reader) KeptElsewhere(ctx context.Context, host string) bool {
+	if !f.Here.OnOtherHost(fleet.Location{Host: host}) {
 		return false
 	}
 	f.askHosts(ctx)
@@ -310,7 +310,7 @@ func (f *Fleet) KeptElsewhere(ctx context.Context, host string) bool {
 	return known
 }
 
-func (f *Fleet) setHosts(list []fleet.Host) {
+func (f *Reader) setHosts(list []fleet.Host) {
 	f.hosts = map[string]fleet.Host{}
 	for _, h := range list {
 		f.hosts[h.ID] = h
@@ -318,13 +318,13 @@ func (f *Fleet) setHosts(list []fleet.Host) {
 }
 
 // whereabouts says where a run is at work, or was.
-func (f *Fleet) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
+func (f *Reader) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
 	if r.Host == "" || len(f.hosts) < 2 {
 		return w
 	}
 	h, known := f.hosts[r.Host]
 	w.Machine = cmp.Or(h.Name, r.Host)
-	if known && r.EndedAt.IsZero() && f.Here.Elsewhere(r.Seat) {
+	if known && r.EndedAt.IsZero() && f.Here.OnOtherHost(r.Location) {
 		w.Heard, w.Unheard = h.HeardAt, h.Silent(now)
 	}
 	return w

@@ -14,7 +14,7 @@ func TestWhereabouts(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
 	one, two := fleet.Host{ID: "a", Name: "one", HeardAt: now}, fleet.Host{ID: "b", Name: "two", HeardAt: now.Add(-11 * time.Minute)}
-	open := func(host string) fleet.Run { return fleet.Run{ID: "0r1", Seat: fleet.Seat{Host: host}} }
+	open := func(host string) fleet.Run { return fleet.Run{ID: "0r1", Location: fleet.Location{Host: host}} }
 	over := open("b")
 	over.EndedAt = now
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestWhereabouts(t *testing.T) {
 		{"on a machine that never fired", []fleet.Host{one, two}, open("x"), fleet.Whereabouts{Machine: "x"}},
 		{"nobody knows", []fleet.Host{one, two}, open(""), fleet.Whereabouts{}},
 	} {
-		f := &Fleet{Here: fleet.Seat{Host: "a"}}
+		f := &Reader{Here: fleet.Location{Host: "a"}}
 		f.setHosts(c.hosts)
 		must.Equal(t, c.name, f.whereabouts(c.run, now), c.want)
 		v := View{Snapshot: store.Snapshot{Hosts: c.hosts}, Live: map[fleet.RunID]bool{"0r1": true}, Now: now}
@@ -46,7 +46,7 @@ func TestWhereabouts(t *testing.T) {
 // nowhere, and what became of it counts.
 func TestKeptElsewhere(t *testing.T) {
 	t.Parallel()
-	f := &Fleet{Here: fleet.Seat{Host: "a"}}
+	f := &Reader{Here: fleet.Location{Host: "a"}}
 	f.setHosts([]fleet.Host{{ID: "a"}, {ID: "b"}})
 	for host, want := range map[string]bool{"a": false, "b": true, "forgotten": false, "": false} {
 		must.Equal(t, "host "+host, f.KeptElsewhere(t.Context(), host), want)

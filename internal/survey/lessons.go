@@ -39,7 +39,7 @@ func (k lessonKey) compare(other lessonKey) int {
 }
 
 // LessonEffects sums up the record by lesson, in order of their ids.
-func (f *Fleet) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
+func (f *Reader) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	lessons, err := f.listLessons(ctx)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (f *Fleet) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 }
 
 // trials are those of each lesson, as of the next fire, and the noise of their grades.
-func (f *Fleet) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, noise float64) {
+func (f *Reader) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, noise float64) {
 	var all []bandit.Trial
 	trials = map[lessonKey][]bandit.Trial{}
 	for _, l := range s.Lessons { // ordered, as a sum's last bit is
@@ -100,7 +100,7 @@ func (f *Fleet) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, n
 // lessonShifts is, by category, what today's lessons change beside those behind what is
 // believed. The next session of a category works on the task that it would try first, or
 // finds its own work: that decides which lessons it can get.
-func (f *Fleet) lessonShifts(v View) map[fleet.Category]float64 {
+func (f *Reader) lessonShifts(v View) map[fleet.Category]float64 {
 	trials, noise := f.trials(v.Snapshot)
 	if len(trials) == 0 { // of lessons nothing is known
 		return nil
@@ -141,7 +141,7 @@ func (f *Fleet) lessonShifts(v View) map[fleet.Category]float64 {
 
 // assume gives the categories without a grade the mean exposure of the others: the belief about
 // them comes from those.
-func (f *Fleet) assume(exposure map[fleet.Category]float64, arms map[fleet.Category]store.Arm) {
+func (f *Reader) assume(exposure map[fleet.Category]float64, arms map[fleet.Category]store.Arm) {
 	sum := 0.0
 	known := slices.Sorted(maps.Keys(exposure))
 	for _, c := range known {

@@ -19,7 +19,7 @@ import (
 // Review lists the work of sessions that is on other branches than the target, the item first that
 // is best looked at next. It is read from git at each look, and what exists there is listed, also
 // where the record knows no such run.
-func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
+func (f *Reader) Review(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	if t, items, err = f.items(ctx); err != nil {
 		return t, nil, err
 	}
@@ -41,7 +41,7 @@ func (f *Fleet) Review(ctx context.Context) (t review.Target, items []review.Ite
 }
 
 // items are the work of sessions that is on other branches than the target, in no order.
-func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
+func (f *Reader) items(ctx context.Context) (t review.Target, items []review.Item, err error) {
 	sessions, decisions := map[fleet.RunID]fleet.Run{}, map[fleet.RunID]fleet.Review{}
 	t, list, err := f.Work.Pending(ctx, func(runs []fleet.RunID) (map[fleet.RunID][]string, error) {
 		if decisions, err = f.Record().Reviews(ctx, runs...); err != nil {
@@ -68,7 +68,7 @@ func (f *Fleet) items(ctx context.Context) (t review.Target, items []review.Item
 }
 
 // noteContinued notes with which items sessions go on now.
-func (f *Fleet) noteContinued(ctx context.Context, items []review.Item) error {
+func (f *Reader) noteContinued(ctx context.Context, items []review.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func waitsSince(b review.Branch, r fleet.Run, now time.Time) time.Time {
 }
 
 // findClashes finds which items conflict with each other.
-func (f *Fleet) findClashes(ctx context.Context, items []review.Item) error {
+func (f *Reader) findClashes(ctx context.Context, items []review.Item) error {
 	pairs := review.Pairs(items)
 	tips := plain.Each(pairs, func(pair [2]int) [2]string { return [2]string{items[pair[0]].Tip, items[pair[1]].Tip} })
 	clash, err := f.Work.Clashes(ctx, tips)
@@ -118,7 +118,7 @@ func (f *Fleet) findClashes(ctx context.Context, items []review.Item) error {
 
 // findBlocked counts the tasks that wait for those of the items. Tasks that cannot be listed
 // change the order only, and are reported elsewhere.
-func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
+func (f *Reader) findBlocked(ctx context.Context, items []review.Item) {
 	if f.Tasks == nil || !slices.ContainsFunc(items, func(i review.Item) bool { return i.Open() && i.Session.Task != "" }) {
 		return
 	}
@@ -140,7 +140,7 @@ func (f *Fleet) findBlocked(ctx context.Context, items []review.Item) {
 }
 
 // LeftBeside returns the work that ended runs left and that no open item names, by run.
-func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
+func (f *Reader) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.RunID]string, error) {
 	left, err := f.Work.Leftovers(ctx)
 	for _, i := range items {
 		if i.Open() {
@@ -160,7 +160,7 @@ func (f *Fleet) LeftBeside(ctx context.Context, items []review.Item) (map[fleet.
 
 // TasksInReview are the tasks that are ready for review with no item that is open: their sessions worked in the
 // workspace itself, or a person has merged the work. Tasks that cannot be listed are reported elsewhere.
-func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet.Task, error) {
+func (f *Reader) TasksInReview(ctx context.Context, items []review.Item) ([]fleet.Task, error) {
 	if f.Tasks == nil {
 		return nil, nil
 	}
@@ -173,7 +173,7 @@ func (f *Fleet) TasksInReview(ctx context.Context, items []review.Item) ([]fleet
 }
 
 // Landed is work that the target has, the latest to get in first.
-func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
+func (f *Reader) Landed(ctx context.Context, limit int) (list []review.Landed, err error) {
 	runs, err := f.Record().LastRuns(ctx, store.RunQuery{Landed: true, Limit: limit})
 	if err != nil || len(runs) == 0 {
 		return nil, err
@@ -188,7 +188,7 @@ func (f *Fleet) Landed(ctx context.Context, limit int) (list []review.Landed, er
 }
 
 // LandedItem is the work of one run, if the target has it and its branch may be gone.
-func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
+func (f *Reader) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item, is bool, err error) {
 	r, err := f.Record().Run(ctx, run)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return i, false, nil
@@ -200,13 +200,13 @@ func (f *Fleet) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item,
 	return l.Item(decisions[run]), is, err
 }
 
-// mostGlanced bounds the branches that a glance looks at: git takes a tenth of a second for
+// maxGlanced bounds the branches that a glance looks at: git takes a tenth of a second for
 // them. More are only counted.
-const mostGlanced = 200
+const maxGlanced = 200
 
 // Glance says in a few words what waits for review. If no category has clones of its own and no
 // target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
-func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
+func (f *Reader) Glance(ctx context.Context) (g review.Glance) {
 	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].OwnClone })
 	if f.Work == nil || !apart && f.Config.Review.Target == "" {
 		return g
@@ -214,7 +214,7 @@ func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
 	branches, err := f.Work.Branches(ctx)
 	if err != nil || len(branches) == 0 && f.Config.Review.Target == "" {
 		g.Known = err == nil
-	} else if g.Branches = len(branches); g.Branches <= mostGlanced {
+	} else if g.Branches = len(branches); g.Branches <= maxGlanced {
 		var items []review.Item
 		if _, items, err = f.Review(ctx); err == nil {
 			g.Known = true
@@ -230,7 +230,7 @@ func (f *Fleet) Glance(ctx context.Context) (g review.Glance) {
 // InReview has the sessions' work that waits for review, with its record.
 type InReview struct {
 	At    time.Time // nothing that happened before is missing
-	Taken []fleet.TakenPlace
+	Taken []fleet.ReviewSlot
 	Away  bool          // the reviewer is
 	Items []review.Item // on branches of their own, of categories whose work goes to review and of runs that nobody knows
 	Known bool          // git could be asked
@@ -240,7 +240,7 @@ type InReview struct {
 
 // InReview looks at what waits for review, if the work of any category goes there. Trouble with
 // git is logged: nobody knows then what waits.
-func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
+func (f *Reader) InReview(ctx context.Context) (w InReview, err error) {
 	if !slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Room(c).Takes }) {
 		return w, nil
 	}
@@ -267,17 +267,17 @@ func (f *Fleet) InReview(ctx context.Context) (w InReview, err error) {
 }
 
 // Sights lists the review places to take or to free. It is empty if git could not be asked.
-func (f *Fleet) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
+func (f *Reader) Sights(ctx context.Context, w InReview) []fleet.PlaceSight {
 	if !w.Known {
 		return nil
 	}
-	return review.Places(w.Taken, w.Items, func(p fleet.TakenPlace) bool {
+	return review.Places(w.Taken, w.Items, func(p fleet.ReviewSlot) bool {
 		return slices.Contains(w.notHome, p.Run) || f.KeptElsewhere(ctx, p.Host)
 	})
 }
 
 // ReviewElsewhere counts the work that waits for review in the clones of other machines, by their names.
-func (f *Fleet) ReviewElsewhere(ctx context.Context) (list []string, err error) {
+func (f *Reader) ReviewElsewhere(ctx context.Context) (list []string, err error) {
 	taken, _, err := f.Record().Places(ctx)
 	count := map[string]int{}
 	for _, p := range taken {
@@ -304,7 +304,7 @@ func (w InReview) Silence(reviews []time.Time) string {
 const ReviewTime = 28 * 24 * time.Hour
 
 // Full says which categories have as much waiting for review as they may.
-func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
+func (f *Reader) Full(ctx context.Context) map[fleet.Category]string {
 	w, err := f.InReview(ctx)
 	if err != nil {
 		f.Log.ErrorContext(ctx, "places in review not read", slog.Any("err", err))
@@ -315,7 +315,7 @@ func (f *Fleet) Full(ctx context.Context) map[fleet.Category]string {
 // FullBy is [Fleet.Full] by what is known to wait in clones, its rot first, and by the gates of
 // categories' own. A gate that cannot be asked is open, loudly. While the reviewer is away nobody
 // can do anything about rot, and only the number counts.
-func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]string {
+func (f *Reader) FullBy(ctx context.Context, w InReview) map[fleet.Category]string {
 	full := map[fleet.Category]string{}
 	if f.Gates != nil {
 		var failed map[fleet.Category]error
@@ -331,13 +331,13 @@ func (f *Fleet) FullBy(ctx context.Context, w InReview) map[fleet.Category]strin
 }
 
 // RoomFull is [Fleet.Full] without the gates of categories' own, and with the places that the next fire gives back.
-func (f *Fleet) RoomFull(ctx context.Context) map[fleet.Category]string {
+func (f *Reader) RoomFull(ctx context.Context) map[fleet.Category]string {
 	w, err := f.InReview(ctx)
 	if err != nil {
 		f.Log.DebugContext(ctx, "places in review not read", slog.Any("err", err))
 	}
 	sights := f.Sights(ctx, w)
-	w.Taken = plain.Kept(w.Taken, func(p fleet.TakenPlace) bool {
+	w.Taken = plain.Kept(w.Taken, func(p fleet.ReviewSlot) bool {
 		return !slices.ContainsFunc(sights, func(s fleet.PlaceSight) bool {
 			return s.Run == p.Run && (s.State == fleet.PlaceReviewed || s.State == fleet.PlaceEmpty)
 		})
@@ -345,7 +345,7 @@ func (f *Fleet) RoomFull(ctx context.Context) map[fleet.Category]string {
 	return f.roomFull(w)
 }
 
-func (f *Fleet) roomFull(w InReview) map[fleet.Category]string {
+func (f *Reader) roomFull(w InReview) map[fleet.Category]string {
 	full, rot := map[fleet.Category]string{}, ""
 	if !w.Away {
 		rot = review.Rot(w.Items, f.Config.Review.Limit, f.Config.Review.MaxAge, w.At)

@@ -20,13 +20,13 @@ import (
 )
 
 // OpenRuns are those that have not ended, with how they do.
-func (f *Fleet) OpenRuns(v View) []fleet.RunStatus {
+func (f *Reader) OpenRuns(v View) []fleet.RunStatus {
 	return plain.Each(v.Snapshot.Open, func(r fleet.Run) fleet.RunStatus { return f.UnderWay(r, v.Live[r.ID], v.Now) })
 }
 
 // UnderWay is a run that has not ended, with how it does.
-func (f *Fleet) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus {
-	suspended := live && !r.StartedAt.IsZero() && !f.Here.Elsewhere(r.Seat) && f.Sessions.Suspended(r)
+func (f *Reader) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus {
+	suspended := live && !r.StartedAt.IsZero() && !f.Here.OnOtherHost(r.Location) && f.Sessions.Suspended(r)
 	return fleet.RunStatus{
 		Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r), Whereabouts: f.whereabouts(r, now),
 	}
@@ -34,7 +34,7 @@ func (f *Fleet) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus 
 
 // RunsInLanes are the runs that were in a lane since a time, as they are among those under
 // way. One that was created before may have been, by as much as the longest time-out.
-func (f *Fleet) RunsInLanes(ctx context.Context, since time.Time, open []fleet.RunStatus) (list []fleet.RunStatus, err error) {
+func (f *Reader) RunsInLanes(ctx context.Context, since time.Time, open []fleet.RunStatus) (list []fleet.RunStatus, err error) {
 	longest := time.Duration(0)
 	for _, category := range f.Config.Categories {
 		longest = max(longest, category.Timeout)
@@ -49,7 +49,7 @@ func (f *Fleet) RunsInLanes(ctx context.Context, since time.Time, open []fleet.R
 }
 
 // Runs are the latest runs, newest first, with how they do.
-func (f *Fleet) Runs(ctx context.Context, q store.RunQuery) (list []fleet.RunStatus, err error) {
+func (f *Reader) Runs(ctx context.Context, q store.RunQuery) (list []fleet.RunStatus, err error) {
 	runs, err := f.Record().LastRuns(ctx, q)
 	for _, r := range runs {
 		list = append(list, f.Describe(ctx, r, nil))
@@ -58,7 +58,7 @@ func (f *Fleet) Runs(ctx context.Context, q store.RunQuery) (list []fleet.RunSta
 }
 
 // Describe is a run with how it does: as among those that were just looked at, or else now.
-func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunStatus) fleet.RunStatus {
+func (f *Reader) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunStatus) fleet.RunStatus {
 	if i := slices.IndexFunc(looked, func(o fleet.RunStatus) bool { return o.ID == r.ID }); i >= 0 {
 		return looked[i]
 	}
@@ -70,15 +70,15 @@ func (f *Fleet) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSta
 	return f.UnderWay(r, f.Live(ctx, r, now), now)
 }
 
-// mostRead bounds the part of a log that is read for a session's usage so far, in bytes: people ask for
+// maxRead bounds the part of a log that is read for a session's usage so far, in bytes: people ask for
 // a status often, and must not wait.
-const mostRead = 1 << 20
+const maxRead = 1 << 20
 
 // usedSoFar returns the tokens that an open run's agent has reported; nil if it
 // reports none, or prints too much to be read at every look.
-func (f *Fleet) usedSoFar(r fleet.Run) *int64 {
+func (f *Reader) usedSoFar(r fleet.Run) *int64 {
 	log := fleet.FilesOf(f.Config.State, r.ID).Log
-	if info, err := os.Stat(log); err != nil || info.Size() == 0 || info.Size() > mostRead {
+	if info, err := os.Stat(log); err != nil || info.Size() == 0 || info.Size() > maxRead {
 		return nil
 	}
 	t, err := f.Transcript(r.Agent, log)
@@ -99,7 +99,7 @@ func FaultOf(format transcript.Format, f transcript.Fault) *grade.Fault {
 }
 
 // Transcript reads what an agent printed; nil where that says nothing.
-func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
+func (f *Reader) Transcript(agent, log string) (*grade.Transcript, error) {
 	a := f.Config.Agents[agent]
 	limits, err := transcript.ParseLimits(a.Quota)
 	if err != nil {
@@ -133,8 +133,8 @@ func (f *Fleet) Transcript(agent, log string) (*grade.Transcript, error) {
 	return t, nil
 }
 
-// mostOwn bounds how many files are shown as an agent's own log.
-const mostOwn = 5
+// maxOwn bounds how many files are shown as an agent's own log.
+const maxOwn = 5
 
 func writtenDuring(file string, r fleet.Run) bool {
 	info, err := os.Stat(file)
@@ -142,7 +142,7 @@ func writtenDuring(file string, r fleet.Run) bool {
 }
 
 // ReadLog reads the beginning of what a run's agent printed.
-func (f *Fleet) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
+func (f *Reader) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
 	file, err := f.Agents.Open(fleet.FilesOf(f.Config.State, r.ID).Log)
 	if err != nil {
 		return transcript.Summary{}, err
@@ -154,7 +154,7 @@ func (f *Fleet) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
 // OwnFiles are the files in which an agent itself keeps a session. The agent names them at the
 // beginning of its output; where it does not, they are all files that were written there while
 // the session ran, by its neighbours, too.
-func (f *Fleet) OwnFiles(r fleet.Run, session string) (list []string) {
+func (f *Reader) OwnFiles(r fleet.Run, session string) (list []string) {
 	a := f.Config.Agents[r.Agent]
 	if a.SessionLog == "" {
 		return nil
@@ -165,7 +165,7 @@ func (f *Fleet) OwnFiles(r fleet.Run, session string) (list []string) {
 		return nil // a pattern that is none, which says nothing of the run
 	}
 	for _, file := range files {
-		if len(list) < mostOwn && (session != "" || writtenDuring(file, r)) {
+		if len(list) < maxOwn && (session != "" || writtenDuring(file, r)) {
 			list = append(list, file)
 		}
 	}
@@ -198,7 +198,7 @@ const (
 // stands for its run under way on a host, by the host's identity unless any will do; else for
 // its last run that came to work, else for its last run. If there is no such run, the error
 // wraps [fleet.ErrNotFound]; if there are several, it lists them and wraps [fleet.ErrUsage].
-func (f *Fleet) ResolveRun(ctx context.Context, name, host string, also ...fleet.RunID) (fleet.Run, error) {
+func (f *Reader) ResolveRun(ctx context.Context, name, host string, also ...fleet.RunID) (fleet.Run, error) {
 	q := store.RunQuery{Category: fleet.Category(name), Host: host, Limit: maxSearched}
 	_, category := f.Config.Categories[q.Category]
 	if !category {
@@ -227,7 +227,7 @@ func (f *Fleet) ResolveRun(ctx context.Context, name, host string, also ...fleet
 }
 
 // Old adds to an error of a run that was not found that it is older than what is kept, if each whose id begins so is.
-func (f *Fleet) Old(ctx context.Context, begins fleet.RunID, err error) error {
+func (f *Reader) Old(ctx context.Context, begins fleet.RunID, err error) error {
 	if !errors.Is(err, fleet.ErrNotFound) {
 		return err
 	}

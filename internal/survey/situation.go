@@ -17,7 +17,7 @@ import (
 
 // WithoutAgent says why no session of the category could start now, for want of an agent
 // that can work or of a budget. It has no kind where one could, else that of the first agent.
-func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
+func (f *Reader) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 	if o = f.Unfit(v, c, false); o.Kind != "" {
 		return o
 	}
@@ -41,7 +41,7 @@ func (f *Fleet) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
 // it right: a program or the prompt is not as it was confirmed, no clone of the workspace can be made, or no agent has its
 // programs and its secrets. A session asks once more when it begins.
-func (f *Fleet) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
+func (f *Reader) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
 	for _, argv := range f.Config.Categories[c].Commands() {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
 			return selector.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
@@ -66,7 +66,7 @@ func (f *Fleet) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
 // faulty says why an agent may not or cannot be started, whatever its service says. Programs are
 // looked for in the workspace, of which a clone has what is committed; a session that begins finds
 // out by starting them.
-func (f *Fleet) faulty(agent string, begins bool) error {
+func (f *Reader) faulty(agent string, begins bool) error {
 	a := f.Config.Agents[agent]
 	for _, argv := range a.Commands(f.Config.Workspace) {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
@@ -86,7 +86,7 @@ func (f *Fleet) faulty(agent string, begins bool) error {
 
 // Able are those of the category's agents that can work, whether or not a slot is free, and
 // are installed; when there is none, the first of all.
-func (f *Fleet) Able(v View, c fleet.Category) (list []string) {
+func (f *Reader) Able(v View, c fleet.Category) (list []string) {
 	agents := f.Config.Categories[c].Agents
 	for _, agent := range agents {
 		barred := slices.ContainsFunc(f.Refusals(v, c, agent), func(r fleet.RefusedError) bool { return r.Outcome != fleet.Busy })
@@ -101,11 +101,11 @@ func (f *Fleet) Able(v View, c fleet.Category) (list []string) {
 }
 
 // Seats are the slots of the agents that have a limit of their own.
-func (f *Fleet) Seats(v View) selector.Seats {
+func (f *Reader) Seats(v View) selector.Seats {
 	seats := selector.Seats{}
 	for name, a := range f.Config.Agents {
 		if a.Slots > 0 {
-			seats[name] = selector.Seat{All: a.Slots, Free: max(0, a.Slots-v.Busy[name])}
+			seats[name] = selector.Slot{All: a.Slots, Free: max(0, a.Slots-v.Busy[name])}
 		}
 	}
 	return seats
@@ -113,14 +113,14 @@ func (f *Fleet) Seats(v View) selector.Seats {
 
 // Installed says whether all programs that a session of the agent needs can be started, and its
 // environment file can be read.
-func (f *Fleet) Installed(agent string) bool {
+func (f *Reader) Installed(agent string) bool {
 	_, known := f.Config.Agents[agent]
 	return known && f.faulty(agent, false) == nil
 }
 
 // Refusals are all that keeps an agent from a session of the category. The store goes by the same
 // rule when the session takes its claim.
-func (f *Fleet) Refusals(v View, c fleet.Category, agent string) []fleet.RefusedError {
+func (f *Reader) Refusals(v View, c fleet.Category, agent string) []fleet.RefusedError {
 	state := v.Snapshot.Agent(agent).For(c, f.Here.Host)
 	return book.Admission{
 		Terms: f.Terms(c, agent), State: state, Probing: v.Live[state.Probe], Busy: v.Busy[agent], Spent: v.Snapshot.Spent, Now: v.Now,
@@ -128,7 +128,7 @@ func (f *Fleet) Refusals(v View, c fleet.Category, agent string) []fleet.Refused
 }
 
 // Terms are those of an agent's sessions of a category.
-func (f *Fleet) Terms(c fleet.Category, agent string) fleet.Terms {
+func (f *Reader) Terms(c fleet.Category, agent string) fleet.Terms {
 	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent), Room: f.Config.Room(c)}
 }
 
@@ -137,25 +137,25 @@ func (f *Fleet) Terms(c fleet.Category, agent string) fleet.Terms {
 const Redraws = 400
 
 // Elsewhere is the pool of a category that fires of another pool than this one start, or "".
-func (f *Fleet) Elsewhere(c fleet.Category, pool string) string {
+func (f *Reader) OtherPool(c fleet.Category, pool string) string {
 	if own := f.Config.Categories[c].Pool; own != pool {
 		return own
 	}
 	return ""
 }
 
-// Misplaced says why no fire on this host starts a category, or "".
-func (f *Fleet) Misplaced(c fleet.Category) string {
-	return cmp.Or(f.Config.Misplaced(c), f.Config.Unfired(f.Config.Categories[c].Pool))
+// NotForHost says why no fire on this host starts a category, or "".
+func (f *Reader) NotForHost(c fleet.Category) string {
+	return cmp.Or(f.Config.NotForHost(c), f.Config.Unfired(f.Config.Categories[c].Pool))
 }
 
 // free returns the number of the pool's sessions that may be started: its own slots bound them, and the
 // fleet's.
-func (f *Fleet) free(v View) int {
+func (f *Reader) free(v View) int {
 	all, own := 0, 0
 	for c, n := range v.Running {
 		all += n
-		if f.Elsewhere(c, v.Pool) == "" {
+		if f.OtherPool(c, v.Pool) == "" {
 			own += n
 		}
 	}
@@ -163,12 +163,12 @@ func (f *Fleet) free(v View) int {
 }
 
 // Queue orders the tasks for the sessions that a fire starts next.
-func (f *Fleet) Queue(v View) selector.Queue {
+func (f *Reader) Queue(v View) selector.Queue {
 	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: func(c fleet.Category) fleet.Round { return f.coming(v, c).Round }}
 }
 
 // coming is a category in the round of the fire that is looked for.
-func (f *Fleet) coming(v View, c fleet.Category) bandit.Arm {
+func (f *Reader) coming(v View, c fleet.Category) bandit.Arm {
 	if v.Extra {
 		return v.Snapshot.Arms[c].Arm
 	}
@@ -176,15 +176,15 @@ func (f *Fleet) coming(v View, c fleet.Category) bandit.Arm {
 }
 
 // Situation returns the facts that decide which categories may be ranked.
-func (f *Fleet) Situation(v View) selector.Situation {
+func (f *Reader) Situation(v View) selector.Situation {
 	s := selector.Situation{Queue: f.Queue(v)}
 	shifts := f.lessonShifts(v)
 	for _, name := range f.Config.CategoryNames() {
 		c, arm := f.Config.Categories[name], v.Snapshot.Arms[name]
 		facts := selector.Facts{
 			Category:     name,
-			Elsewhere:    f.Elsewhere(name, v.Pool),
-			Misplaced:    f.Misplaced(name),
+			Elsewhere:    f.OtherPool(name, v.Pool),
+			NotForHost:   f.NotForHost(name),
 			Share:        c.Share,
 			Barred:       f.barred(name),
 			SelfDirected: c.SelfDirected,
@@ -230,7 +230,7 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 }
 
 // Input returns the input of the ranking.
-func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input {
+func (f *Reader) Input(v View, s selector.Situation, seed *uint64) selector.Input {
 	in := selector.Input{
 		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
 		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed, Rates: v.Snapshot.Prices.Rates(v.Pool), Extra: v.Extra,
@@ -251,7 +251,7 @@ func (f *Fleet) Input(v View, s selector.Situation, seed *uint64) selector.Input
 }
 
 // barred says why no fire may start a category; empty: fires may.
-func (f *Fleet) barred(name fleet.Category) string {
+func (f *Reader) barred(name fleet.Category) string {
 	if slices.Contains(f.Config.Fanout.Allow, name) {
 		return ""
 	}

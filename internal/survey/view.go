@@ -52,7 +52,7 @@ type Crash struct {
 
 // Look gathers what a decision depends on. Trouble with single tasks and runs is
 // logged and left out.
-func (f *Fleet) Look(ctx context.Context) (View, error) {
+func (f *Reader) Look(ctx context.Context) (View, error) {
 	v, err := f.Present(ctx)
 	if err != nil {
 		return View{}, err
@@ -75,7 +75,7 @@ func (f *Fleet) Look(ctx context.Context) (View, error) {
 
 // Present asks the store and the processes alone: tasks and lessons may
 // take a while to list.
-func (f *Fleet) Present(ctx context.Context) (View, error) {
+func (f *Reader) Present(ctx context.Context) (View, error) {
 	for {
 		// A run that ended, as it should, after the snapshot was taken has not crashed, and its end
 		// changed more than the run: only another snapshot shows all of it.
@@ -86,7 +86,7 @@ func (f *Fleet) Present(ctx context.Context) (View, error) {
 }
 
 // present is a look, and whether a run ended in the middle of it.
-func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
+func (f *Reader) present(ctx context.Context) (v View, stale bool, err error) {
 	v = View{
 		InFlight: map[fleet.Category][]fleet.RunID{}, Running: map[fleet.Category]int{}, here: map[fleet.RunID]bool{}, Busy: map[string]int{},
 		Live: map[fleet.RunID]bool{}, Crashed: map[fleet.Category]Crash{},
@@ -97,7 +97,7 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 	}
 	v.Now = v.Snapshot.At
 	f.setHosts(v.Snapshot.Hosts)
-	v.Held = f.Desk().Held(ctx, v.Snapshot.Standing)
+	v.Held = f.Desk().Held(ctx, v.Snapshot.ClaimsAt)
 	var gone []fleet.Run
 	for _, r := range v.Snapshot.Open {
 		if !f.Live(ctx, r, v.Now) {
@@ -106,7 +106,7 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		}
 		v.Live[r.ID] = true
 		v.InFlight[r.Category] = append(v.InFlight[r.Category], r.ID)
-		if !f.Here.Elsewhere(r.Seat) {
+		if !f.Here.OnOtherHost(r.Location) {
 			v.Running[r.Category]++
 			v.here[r.ID] = true
 		}
@@ -116,7 +116,7 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 		return View{}, stale, err
 	}
 	for _, r := range gone {
-		if at := f.Died(r, v.Snapshot.Standing); r.Key != "" && at.After(v.Crashed[r.Category].At) {
+		if at := f.Died(r, v.Snapshot.ClaimsAt); r.Key != "" && at.After(v.Crashed[r.Category].At) {
 			v.Crashed[r.Category] = Crash{r.ID, at}
 		}
 	}
@@ -124,7 +124,7 @@ func (f *Fleet) present(ctx context.Context) (v View, stale bool, err error) {
 }
 
 // ended reports whether any of the runs has ended by now.
-func (f *Fleet) ended(ctx context.Context, runs []fleet.Run) (bool, error) {
+func (f *Reader) ended(ctx context.Context, runs []fleet.Run) (bool, error) {
 	if len(runs) == 0 {
 		return false, nil
 	}
@@ -149,15 +149,15 @@ func (v View) Without(r fleet.Run) {
 // cannot be asked counts as alive: the lane decides. A worker that looks for its session may
 // take its time: its lock and the service manager know of it. A fire's, before its unit is there, has
 // the time of its start, and so has one of which nobody can be asked.
-func (f *Fleet) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
-	if said, certain := f.Here.Says(r.Seat); certain && said == fleet.Gone {
+func (f *Reader) Live(ctx context.Context, r fleet.Run, now time.Time) bool {
+	if said, certain := f.Here.Says(r.Location); certain && said == fleet.Gone {
 		return false
 	}
 	if r.StartedAt.IsZero() && r.Source != fleet.FromRespawn && !missedStart(r, now) {
 		return true
 	}
 	l := f.Sessions.Liveness(ctx, r)
-	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || f.Here.Elsewhere(r.Seat) || !missedStart(r, now))
+	return l == fleet.Lives || l == fleet.Unknown && (!r.StartedAt.IsZero() || f.Here.OnOtherHost(r.Location) || !missedStart(r, now))
 }
 
 // missedStart reports whether a planned run should have begun by now. One that was planned
@@ -168,7 +168,7 @@ func missedStart(r fleet.Run, now time.Time) bool {
 
 // Died estimates when a session crashed: right after the last sign of it, which is its log or
 // the last renewal of its claim.
-func (f *Fleet) Died(r fleet.Run, s store.Standing) time.Time {
+func (f *Reader) Died(r fleet.Run, s store.ClaimsAt) time.Time {
 	last := r.StartedAt
 	note := func(t time.Time) {
 		if t.After(last) && !t.After(s.At) {
@@ -188,7 +188,7 @@ func (f *Fleet) Died(r fleet.Run, s store.Standing) time.Time {
 
 // Liveness is a session's. A run that is over and has no folder any more has left nothing: the
 // folder stays as long as anything does.
-func (f *Fleet) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
+func (f *Reader) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 	if f.Swept(r) {
 		return fleet.Gone
 	}
@@ -196,8 +196,8 @@ func (f *Fleet) Liveness(ctx context.Context, r fleet.Run) fleet.Liveness {
 }
 
 // Swept reports whether the files of a run were removed, as those of old ones are.
-func (f *Fleet) Swept(r fleet.Run) bool {
-	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || f.Here.Elsewhere(r.Seat) {
+func (f *Reader) Swept(r fleet.Run) bool {
+	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || f.Here.OnOtherHost(r.Location) {
 		return false
 	}
 	_, err := os.Lstat(fleet.FilesOf(f.Config.State, r.ID).Dir)
@@ -205,7 +205,7 @@ func (f *Fleet) Swept(r fleet.Run) bool {
 }
 
 // OverlapsOf are those of the tasks that are to change what other work changes.
-func (f *Fleet) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.TaskID]fleet.Overlap, error) {
+func (f *Reader) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.TaskID]fleet.Overlap, error) {
 	v, err := f.Present(ctx)
 	v.Tasks = tasks
 	if err != nil {
@@ -219,7 +219,7 @@ func (f *Fleet) OverlapsOf(ctx context.Context, tasks []fleet.Task) (map[fleet.T
 // where no task can be worked on, nor where no run ever had a folder of its own and no files are
 // for one task at a time, and no more than the branches are looked at where nothing is known of any
 // task. An error costs the order alone, and stops nothing.
-func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
+func (f *Reader) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Overlap {
 	_, none := os.Stat(filepath.Join(f.Config.State, "clones"))
 	if none != nil && len(f.Config.Review.Serialize) == 0 || f.Work == nil ||
 		!slices.ContainsFunc(v.Tasks, func(t fleet.Task) bool { return t.State.Workable() }) {
@@ -232,7 +232,7 @@ func (f *Fleet) overlaps(ctx context.Context, v View) map[fleet.TaskID]fleet.Ove
 	return found
 }
 
-func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]fleet.Overlap, error) {
+func (f *Reader) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]fleet.Overlap, error) {
 	_, items, err := f.items(ctx)
 	if err != nil {
 		return nil, err
@@ -279,7 +279,7 @@ func (f *Fleet) findOverlaps(ctx context.Context, v View) (map[fleet.TaskID]flee
 		work = append(work, w)
 	}
 	found, all := map[fleet.TaskID]fleet.Overlap{}, review.NewOverlaps(work, f.Config.Review.Serialize)
-	apart := review.Apart(reach, f.Config.Review.Serialize)
+	apart := review.Excluded(reach, f.Config.Review.Serialize)
 	for _, t := range v.Tasks {
 		if !t.State.Workable() {
 			continue

@@ -87,7 +87,7 @@ func (m Model) laneLines(width, rows int) (lines []string, shown string) {
 			cells[3], cells[4] = screen.Text(screen.Dash(string(r.run.Task))), screen.Text(r.run.Agent)
 			cells[5] = screen.Text(m.spent(r.run))
 			if several {
-				cells[7] = screen.Text(screen.Elsewhere(*r.run, m.now))
+				cells[7] = screen.Text(screen.OnOtherHost(*r.run, m.now))
 			}
 			if r.run.Tokens != nil {
 				cells[6] = screen.Text(plain.Count(*r.run.Tokens) + " tok")

@@ -10,13 +10,13 @@ import (
 	"stint/internal/screen"
 )
 
-// leastStacked is the least height for all panes at once: a title and two lines each.
-const leastStacked = 3 * panes
+// minStacked is the least height for all panes at once: a title and two lines each.
+const minStacked = 3 * panes
 
 // panes lays the panes out below each other, or, where there is no room for that, the one
 // that is chosen below the titles of all.
 func (m Model) panes(room int) []string {
-	if room < leastStacked {
+	if room < minStacked {
 		lines, shown := m.paneLines(m.pane, room-1)
 		return append([]string{m.tabs(shown)}, lines...)
 	}
@@ -46,8 +46,8 @@ func (m Model) hides(p pane) bool { return p == paneRanking && len(m.look.Rankin
 // share divides the lines between the panes: two for each to begin with, and what a log needs
 // to be read; then what the chosen one wants, then the others, and what is left to the log.
 func (m Model) share(room int) (rows [panes]int) {
-	const least, leastOfLog = 2, 8
-	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.look.Ranking), leastOfLog}
+	const least, minOfLog = 2, 8
+	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.look.Ranking), minOfLog}
 	if m.hides(paneRanking) {
 		wants[paneRanking] = 0
 	}
@@ -66,7 +66,7 @@ func (m Model) share(room int) (rows [panes]int) {
 		rows[p] += more
 		room -= more
 	}
-	if more := min(leastOfLog-least, wants[paneLog]-rows[paneLog], room); more > 0 {
+	if more := min(minOfLog-least, wants[paneLog]-rows[paneLog], room); more > 0 {
 		rows[paneLog] += more // which nothing else takes away
 		room -= more
 	}

@@ -58,7 +58,7 @@ func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
 			mark, paint = "*", screen.Green
 		}
 		text := m.pointer(r.Category == m.selected.category) + m.style().Paint(paint, mark+name) + " "
-		if bar >= leastBar {
+		if bar >= minBar {
 			text += m.style().Paint(screen.Cyan, beliefBar(r, bar))
 		}
 		text += numbers(r)
@@ -71,6 +71,6 @@ func (m Model) rankingLines(width, rows int) (lines []string, shown string) {
 }
 
 const (
-	leastBar  = 10 // columns of the narrowest bar that says more than its numbers
+	minBar    = 10 // columns of the narrowest bar that says more than its numbers
 	widestBar = 40 // a column is then a fortieth of a grade, which is finer than any belief
 )

@@ -115,7 +115,7 @@ func (m Model) detail(r fleet.RunStatus) []string {
 		how += ": " + r.Verdict.Reason
 	}
 	what := []string{"task " + screen.Dash(string(r.Task)), "agent " + screen.Dash(r.Agent), "made " + plain.Ago(r.CreatedAt, m.now)}
-	if where := screen.Elsewhere(r, m.now); where != "" {
+	if where := screen.OnOtherHost(r, m.now); where != "" {
 		what = append(what, "on "+where)
 	}
 	if r.Fire != 0 {

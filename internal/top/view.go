@@ -201,7 +201,7 @@ func (m Model) logScreen(room int) []string {
 // logDetail is none on a screen that has no room for it.
 func (m Model) logDetail() []string {
 	r, known := m.run(m.log.run)
-	if !known || m.height < leastStacked {
+	if !known || m.height < minStacked {
 		return nil
 	}
 	return m.detail(r)

@@ -18,11 +18,11 @@ func (m Models) Total() (sum Tokens) {
 	return sum
 }
 
-// mostModels is far more than a session and its helpers use: a log that names thousands is no record of a session.
-const mostModels = 32
+// maxModels is far more than a session and its helpers use: a log that names thousands is no record of a session.
+const maxModels = 32
 
 // Add counts tokens in for a model, which may have no name. The map is made at the first. Further models than
-// [mostModels] have none.
+// [maxModels] have none.
 func (m *Models) Add(model string, t Tokens) {
 	if t.Total() == 0 {
 		return
@@ -31,7 +31,7 @@ func (m *Models) Add(model string, t Tokens) {
 	if *m == nil {
 		*m = Models{}
 	}
-	if _, known := (*m)[model]; !known && len(*m) >= mostModels {
+	if _, known := (*m)[model]; !known && len(*m) >= maxModels {
 		model = ""
 	}
 	t.add((*m)[model])

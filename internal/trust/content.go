@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	mostText    = 16 << 20 // bytes of a file that is shown
-	mostProgram = 1 << 30  // bytes of an ELF program, of which only the sum is
-	elf         = "\x7fELF"
+	maxText    = 16 << 20 // bytes of a file that is shown
+	maxProgram = 1 << 30  // bytes of an ELF program, of which only the sum is
+	elf        = "\x7fELF"
 )
 
 // Content is the content of a file.
 type Content struct {
 	Sum  string
 	Size int64
-	Text []byte // nil: a program of more than mostText, or a content that was not kept
+	Text []byte // nil: a program of more than maxText, or a content that was not kept
 }
 
 // Sum returns the checksum of a content.
@@ -60,13 +60,13 @@ func Read(path string) (c Content, err error) {
 	if !info.Mode().IsRegular() {
 		return c, fleet.WithHint(fmt.Errorf("%s cannot be trusted: it is not a regular file", path), elsewhere)
 	}
-	most, magic := int64(mostText), make([]byte, len(elf))
+	most, magic := int64(maxText), make([]byte, len(elf))
 	if _, err := f.ReadAt(magic, 0); err == nil && string(magic) == elf {
-		most = mostProgram
+		most = maxProgram
 	}
 	text, sum := bytes.NewBuffer([]byte{}), sha256.New()
 	to := io.Writer(sum)
-	if info.Size() <= mostText {
+	if info.Size() <= maxText {
 		to = io.MultiWriter(sum, text)
 	}
 	if info.Size() <= most {
@@ -81,7 +81,7 @@ func Read(path string) (c Content, err error) {
 		return c, fmt.Errorf("%s cannot be trusted: it changes while it is read", path)
 	}
 	c.Sum = hex.EncodeToString(sum.Sum(nil))
-	if info.Size() <= mostText {
+	if info.Size() <= maxText {
 		c.Text = text.Bytes()
 	}
 	return c, nil

@@ -244,7 +244,7 @@ func TestRead(t *testing.T) {
 		must.Do(t, os.WriteFile(at(name), []byte(begins), 0o600))
 	}
 	must.Do(t, errors.Join(os.WriteFile(at("empty"), nil, 0o600), os.Symlink("script", at("link")), os.Symlink("loop", at("loop")), syscall.Mkfifo(at("pipe"), 0o600),
-		os.Truncate(at("sparse"), 60<<30), os.Truncate(at("program"), mostText+1), os.Truncate(at("huge"), 60<<30)))
+		os.Truncate(at("sparse"), 60<<30), os.Truncate(at("program"), maxText+1), os.Truncate(at("huge"), 60<<30)))
 	for name, test := range map[string]struct {
 		size int64
 		text []byte
@@ -253,7 +253,7 @@ func TestRead(t *testing.T) {
 		"script":  {2, []byte("#!"), ""},
 		"empty":   {0, []byte{}, ""},
 		"link":    {2, []byte("#!"), ""},
-		"program": {mostText + 1, nil, ""},
+		"program": {maxText + 1, nil, ""},
 		"sparse":  {0, nil, "cannot be trusted: it has more than 16 MiB"},
 		"huge":    {0, nil, "cannot be trusted: it has more than 1024 MiB"},
 		"pipe":    {0, nil, "cannot be trusted: it is not a regular file"},

@@ -52,7 +52,7 @@ func number(json string, text func(any) string) kind {
 	return kind{json: json, data: same, counts: true, text: written(text), class: ".n", right: true}
 }
 
-const leastText = 6 // columns of a text that is cut
+const minText = 6 // columns of a text that is cut
 
 func field[T any, V comparable](k kind, key, name, doc string, of func(T) V) Field[T] {
 	var zero V
@@ -67,7 +67,7 @@ func Schema[T any](name string) Field[T] {
 
 // Word is a short text: a name, a state.
 func Word[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
-	return field(kind{json: "text", data: same, text: written(printed), least: leastText}, key, name, doc, of)
+	return field(kind{json: "text", data: same, text: written(printed), least: minText}, key, name, doc, of)
 }
 
 // Enum is one of a few words.
@@ -78,12 +78,12 @@ func Enum[T any, S ~string](key, name, doc string, words []S, of func(T) S) Fiel
 
 // Text is a text of any length.
 func Text[T any, S ~string](key, name, doc string, of func(T) S) Field[T] {
-	return field(kind{json: "text", data: same, text: written(printed), least: leastText, class: ".text"}, key, name, doc, of)
+	return field(kind{json: "text", data: same, text: written(printed), least: minText, class: ".text"}, key, name, doc, of)
 }
 
 // Texts are a list of texts.
 func Texts[T any, S ~string](key, name, doc string, of func(T) []S) Field[T] {
-	k := kind{json: "list: text", least: leastText, class: ".text"}
+	k := kind{json: "list: text", least: minText, class: ".text"}
 	k.data = func(v any) any { return append([]S{}, v.([]S)...) }
 	k.none = func(v any) bool { return len(v.([]S)) == 0 }
 	k.text = written(func(v any) string {
@@ -102,13 +102,13 @@ func Link[T any](key, name, doc string, of func(T) Ref) Field[T] {
 // TextLink is a text of any length that leads to a page.
 func TextLink[T any](key, name, doc string, of func(T) Ref) Field[T] {
 	k := link()
-	k.least, k.class = leastText, ".text"
+	k.least, k.class = minText, ".text"
 	return field(k, key, name, doc, of)
 }
 
 // Links are names that lead to pages, for people alone.
 func Links[T any](name string, of func(T) []Ref) Field[T] {
-	k := kind{least: leastText, class: ".text", none: func(v any) bool { return len(v.([]Ref)) == 0 }}
+	k := kind{least: minText, class: ".text", none: func(v any) bool { return len(v.([]Ref)) == 0 }}
 	k.text = written(func(v any) string {
 		return strings.Join(plain.Each(v.([]Ref), func(r Ref) string { return r.ID }), ", ")
 	})

@@ -265,13 +265,13 @@ func ReportTables(r report.Report) (all []Shown) {
 		MergedWork().shows(r.Decided(), Page{
 			ID: "merged", Caption: "Merged work; sessions and cost are of all, also of those whose work was not merged",
 		}),
-		Decision().shows(r.Reviewed[:min(len(r.Reviewed), mostReviewed)], Page{
+		Decision().shows(r.Reviewed[:min(len(r.Reviewed), maxReviewed)], Page{
 			ID: "reviewed", Caption: "What landed and what was rejected, the latest first", Now: r.To,
 		}))
 }
 
-// mostReviewed is how many decisions people are shown; "stint review --landed" lists more.
-const mostReviewed = 20
+// maxReviewed is how many decisions people are shown; "stint review --landed" lists more.
+const maxReviewed = 20
 
 // Decision is a decision about the work of a run.
 func Decision() View[report.Reviewed] {

@@ -108,7 +108,7 @@ func Status(name fleet.Name) View[inspect.Status] {
 			Enum("state", "", "", fleet.TaskStates(), func(m fleet.TaskMemory) fleet.TaskState { return m.State }),
 			At("since", "", "", func(m fleet.TaskMemory) time.Time { return m.Since }),
 			Text("reason", "", "", func(m fleet.TaskMemory) string { return m.Trouble }),
-		}, func(s status) []fleet.TaskMemory { return s.Untold }),
+		}, func(s status) []fleet.TaskMemory { return s.Unsynced }),
 		Each("spent_today", "UTC, with what sessions under way are expected to use", Spent(), func(s status) []fleet.Spent { return s.Spent }),
 		Sub("next", "the command that frees the most categories; null: nothing waits for a person", View[inspect.Alert]{
 			Text("command", "", "", func(a inspect.Alert) string { return a.Command }),

@@ -156,7 +156,7 @@ func (f Field[T]) text(thing T, now time.Time, s screen.Style) screen.Cell {
 
 // Sheet is one thing for a terminal, or a pipe: a line for each fact that it has.
 func (v View[T]) Sheet(thing T, now time.Time, s screen.Style) []string {
-	t := screen.Table{Columns: []screen.Column{{}, {Least: leastText}}}
+	t := screen.Table{Columns: []screen.Column{{}, {Least: minText}}}
 	for _, f := range v {
 		if f.Name != "" && !f.listed && f.value(thing) != nil {
 			t.Rows = append(t.Rows, []screen.Cell{{Text: strings.ToLower(f.Name) + ":", Paint: screen.Dim}, f.text(thing, now, s)})

@@ -121,7 +121,7 @@ func (b *bench) engine(s store.Store) *engine.Engine {
 	folders := rundir.Folders{State: b.config.State, Keep: config.KeepFolders, Now: clock}
 	sources := task.Sources{Folder: task.Folder{Dir: b.config.Tasks.Dir, DefaultCategory: b.config.Tasks.DefaultCategory}}
 	return &engine.Engine{
-		Fleet: &survey.Fleet{
+		Reader: &survey.Reader{
 			Config: b.config, Store: s, Sessions: sessions{}, Agents: session.Runner{}, Ends: folders, Tasks: sources,
 			Work: workspace.Places{
 				Clone: workspace.Clone{Dir: workspace.Folder(b.config.Workspace), Fleet: b.config.Fleet, Root: filepath.Join(b.config.State, "worktrees"), Environment: os.Environ()},
@@ -162,13 +162,13 @@ func (b *bench) with(ctx context.Context, fn func(*inspect.Explainer) error) err
 	}
 	db, err := sqlite.OpenRead(ctx, b.storeOptions())
 	if errors.Is(err, fleet.ErrNotFound) {
-		return fn(&inspect.Explainer{Fleet: b.engine(nil).Fleet})
+		return fn(&inspect.Explainer{Reader: b.engine(nil).Reader})
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = db.Close() }()
-	return fn(&inspect.Explainer{Fleet: b.engine(db).Fleet})
+	return fn(&inspect.Explainer{Reader: b.engine(db).Reader})
 }
 
 // work is the first item of review, with a hostile diff.

@@ -11,8 +11,8 @@ import (
 const (
 	// lookEvery is how often somebody looks for changes while anybody waits for one.
 	lookEvery = time.Second
-	// mostWaiting bounds how many may wait: each is a connection and a goroutine.
-	mostWaiting = 64
+	// maxWaiting bounds how many may wait: each is a connection and a goroutine.
+	maxWaiting = 64
 )
 
 // unavailable is the version of a fleet that cannot be read.
@@ -46,7 +46,7 @@ type changes struct {
 func (c *changes) wait(parent context.Context) (versions <-chan string, leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) >= mostWaiting {
+	if len(c.waiting) >= maxWaiting {
 		return nil, nil, false
 	}
 	mine := make(chan string, 1)

@@ -65,7 +65,7 @@ func (s *stream) send(event, id string, v any) error {
 	return s.write(text + "data: " + string(data) + "\n\n")
 }
 
-func (s *stream) beat() error { return s.write(":\n\n") }
+func (s *stream) keepAlive() error { return s.write(":\n\n") }
 
 func (s *stream) write(text string) error {
 	// Where there is no deadline to set there is none to miss.
@@ -87,7 +87,7 @@ func (s *site) join(w http.ResponseWriter, r *http.Request) (versions <-chan str
 		w.Header().Set("Retry-After", "30")
 		s.fail(w, r, failure{
 			Status: http.StatusServiceUnavailable, Title: "Too many",
-			Text: fmt.Sprintf("%d pages are open that wait for changes", mostWaiting), Hint: "close some",
+			Text: fmt.Sprintf("%d pages are open that wait for changes", maxWaiting), Hint: "close some",
 		})
 	}
 	return versions, leave, ok
@@ -108,7 +108,7 @@ func (s *site) events(w http.ResponseWriter, r *http.Request) {
 		case v := <-versions:
 			err = st.send("change", "", change{v})
 		case <-beats.C:
-			err = st.beat()
+			err = st.keepAlive()
 		case <-r.Context().Done():
 			return
 		}
@@ -173,7 +173,7 @@ func (s *site) follow(ctx context.Context, id fleet.RunID, f *follower, versions
 		case <-looks.C:
 			err = f.drain(false)
 		case <-beats.C:
-			err = f.stream.beat()
+			err = f.stream.keepAlive()
 		case <-ctx.Done():
 			return
 		}

@@ -22,7 +22,7 @@ func TestFacesAgree(t *testing.T) {
 		ID: "01jd8wz4v0k3m7qa", Category: "code", Agent: "claude", CreatedAt: now.Add(-time.Hour), StartedAt: now.Add(-time.Hour), EndedAt: now,
 		Verdict: fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.77)},
 		Usage:   fleet.Usage{USD: new(1.25), Cost: fleet.CostAssumed},
-		Fates:   []fleet.Fate{{Kind: fleet.FateReverted, At: now, Grade: new(0.31)}},
+		Fates:   []fleet.ReviewOutcome{{Kind: fleet.FateReverted, At: now, Grade: new(0.31)}},
 	}}
 	d := inspect.RunDetail{RunStatus: r}
 	item := review.Item{Branch: review.Branch{Run: r.ID}, State: review.StateReverted, Session: r.Run}

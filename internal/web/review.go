@@ -23,8 +23,8 @@ type reviewBody struct {
 	Tasks  []fleet.Task // in review with no item
 }
 
-// mostItems is how many items a page lists: more than anybody looks through in a day.
-const mostItems = 200
+// maxItems is how many items a page lists: more than anybody looks through in a day.
+const maxItems = 200
 
 func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
 	v := content{Title: "Review", Live: true, Events: "/events"}
@@ -47,7 +47,7 @@ func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
 		return content{}, err
 	}
 	items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
-	shown := items[:min(len(items), mostItems)]
+	shown := items[:min(len(items), maxItems)]
 	v.Body = &reviewBody{target.Name, shown, len(items) - len(shown), tasks}
 	v.Object = view.Review(target, tasks, left, e.Now()).JSON(items)
 	return v, nil

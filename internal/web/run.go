@@ -76,7 +76,7 @@ func (b runBody) facts(now time.Time) h.HTML {
 	return h.El("dl.facts#run",
 		fact("Category", link(ofCategory(r.Category), r.Category), h.If(r.Lane > 0, fmt.Sprintf(", lane %d", r.Lane))),
 		fact("Task", view.OfTask(r.Task).HTML(), h.If(r.Verdict.TaskState != "", h.Join(" ", unit("left ", r.Verdict.TaskState)))),
-		h.If(b.Machine != "", fact("Machine", bdi(screen.Elsewhere(b.RunStatus, now)))),
+		h.If(b.Machine != "", fact("Machine", bdi(screen.OnOtherHost(b.RunStatus, now)))),
 		fact("Agent", bdi(orDash(r.Agent != "", r.Agent))),
 		fact("Created", view.When(r.CreatedAt, now)),
 		h.If(!r.NotBefore.IsZero(), fact("Not before", view.When(r.NotBefore, now))),

@@ -51,9 +51,9 @@ type spanLink struct {
 const (
 	statusFires = 6
 	statusRuns  = 12
-	// mostOfKind alerts are listed of each kind, and of the reason of one the page's first
-	// sentence has mostOfReason columns.
-	mostOfKind, mostOfReason = 3, 100
+	// maxOfKind alerts are listed of each kind, and of the reason of one the page's first
+	// sentence has maxOfReason columns.
+	maxOfKind, maxOfReason = 3, 100
 )
 
 func (s *site) status(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -192,7 +192,7 @@ func (b statusBody) lanes(now time.Time) h.HTML {
 		view.Cell("Run", "", func(l laneView) any { return view.OfRun(l.ID).HTML() }),
 	}
 	if len(b.Hosts) > 0 {
-		busy = append(busy, view.Cell("Host", ".more", func(l laneView) any { return bdi(screen.Elsewhere(*l.RunStatus, now)) }))
+		busy = append(busy, view.Cell("Host", ".more", func(l laneView) any { return bdi(screen.OnOtherHost(*l.RunStatus, now)) }))
 	}
 	var idle []any
 	for _, l := range b.Idle() {
@@ -242,12 +242,12 @@ func (b *statusBody) summarize(st inspect.Status) {
 	}
 	of := map[inspect.AlertKind]int{}
 	for _, a := range st.Alerts() {
-		if of[a.Kind]++; of[a.Kind] > mostOfKind {
+		if of[a.Kind]++; of[a.Kind] > maxOfKind {
 			b.More++
 			continue
 		}
 		if b.Alerts = append(b.Alerts, a); a.Kind == inspect.AlertClosed && b.Blocked == "" {
-			b.Blocked = screen.Style{Width: mostOfReason}.Fit(a.Text)
+			b.Blocked = screen.Style{Width: maxOfReason}.Fit(a.Text)
 		}
 	}
 	if more := of[inspect.AlertClosed] - 1; more > 0 {

@@ -60,9 +60,9 @@ type site struct {
 	changes *changes
 }
 
-// mostLooks bounds how many requests look at the store at once: each opens it for itself.
+// maxLooks bounds how many requests look at the store at once: each opens it for itself.
 // Others wait.
-const mostLooks = 16
+const maxLooks = 16
 
 // takenWithin is how long a reader may take to take a page that is made.
 const takenWithin = 30 * time.Second
@@ -73,7 +73,7 @@ var files embed.FS
 // New makes the pages. Streams of events end with their request: the server must cancel
 // its base context when it is to end.
 func New(o Options) http.Handler {
-	s := &site{o: o, working: make(chan struct{}, mostLooks), summing: make(chan struct{}, 1)}
+	s := &site{o: o, working: make(chan struct{}, maxLooks), summing: make(chan struct{}, 1)}
 	s.changes = &changes{look: s.version, waiting: map[chan string]bool{}}
 	mux := http.NewServeMux()
 	for _, p := range []struct {

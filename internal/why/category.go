@@ -14,24 +14,24 @@ import (
 
 // Category has the facts about one category, and the input of a fire of its pool.
 type Category struct {
-	Name     fleet.Category
-	Now      time.Time
-	Path     string // of the configuration
-	Pool     string
-	Pools    bool              // there are others
-	Ordinary bool              // its pool is the one that a fire starts by default
-	Timer    *fleet.Timer      // of its pool; nil: not known
-	Slots    int               // of the pool, or of the fleet if that has fewer
-	Cooldown time.Duration     // how long it rests after a session
-	InFlight []fleet.RunStatus // of the category
-	Dead     fleet.RunID       // of the category, that died and is still to be closed; empty: none
-	Hinders  []selector.Obstacle
-	Pauses   []fleet.Pause // in force that concern it
-	Gates    []Refusal     // what is behind a gate
-	Held     []fleet.Claim // on its tasks and lanes
-	States   map[fleet.TaskState]int
-	Endless  []string               // its tasks that have taken too many sessions
-	Blocked  []selector.BlockedTask // of its tasks
+	Name      fleet.Category
+	Now       time.Time
+	Path      string // of the configuration
+	Pool      string
+	Pools     bool              // there are others
+	Ordinary  bool              // its pool is the one that a fire starts by default
+	Timer     *fleet.Timer      // of its pool; nil: not known
+	Slots     int               // of the pool, or of the fleet if that has fewer
+	Cooldown  time.Duration     // how long it rests after a session
+	InFlight  []fleet.RunStatus // of the category
+	Dead      fleet.RunID       // of the category, that died and is still to be closed; empty: none
+	Hinders   []selector.Obstacle
+	Pauses    []fleet.Pause // in force that concern it
+	Gates     []Refusal     // what is behind a gate
+	Held      []fleet.Claim // on its tasks and lanes
+	States    map[fleet.TaskState]int
+	OverLimit []string               // its tasks that have taken too many sessions
+	Blocked   []selector.BlockedTask // of its tasks
 
 	Ranking selector.Selection // as a fire of the pool would rank now
 	Odds    float64            // of being started by it, in [0,1]
@@ -206,7 +206,7 @@ func moves(part float64) string {
 
 // tasks lists its next tasks, and the blocked ones.
 func (c Category) tasks() (list []string) {
-	for _, task := range c.Endless {
+	for _, task := range c.OverLimit {
 		list = append(list, capital(sentence("%s", task)))
 	}
 	s, _ := c.score()

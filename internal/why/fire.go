@@ -11,15 +11,15 @@ import (
 
 // Fire has the facts about one fire.
 type Fire struct {
-	Fire        fleet.Fire
-	Now         time.Time
-	Selection   *selector.Selection // ranked again; nil: it cannot be
-	Unread      string              // why not
-	Followed    bool                // stint's own ranking was
-	Detail      selector.Detail     // of what is said of it
-	Differences int                 // between the record and what comes out now
-	Runs        []fleet.Run         // that are its own, oldest first
-	Denials     map[fleet.RunID][]fleet.DeniedClaim
+	Fire           fleet.Fire
+	Now            time.Time
+	Selection      *selector.Selection // ranked again; nil: it cannot be
+	Unread         string              // why not
+	UsedOwnRanking bool                // stint's own ranking was
+	Detail         selector.Detail     // of what is said of it
+	Differences    int                 // between the record and what comes out now
+	Runs           []fleet.Run         // that are its own, oldest first
+	Denials        map[fleet.RunID][]fleet.DeniedClaim
 }
 
 // Answer says who ranked, and of every category why it was started or skipped, and what
@@ -68,7 +68,7 @@ func (f Fire) ranked() (list []string) {
 	case f.Fire.Fallback != "":
 		list = append(list, sentence("The external selector was asked and not followed, so stint's own ranking was: %s", f.Fire.Fallback))
 	case f.Selection == nil:
-	case f.Followed:
+	case f.UsedOwnRanking:
 		list = append(list, "Its ranking was stint's own.")
 	default:
 		list = append(list, "It followed another selector's ranking: of that, only the order is known.")
@@ -76,10 +76,10 @@ func (f Fire) ranked() (list []string) {
 	if f.Selection == nil {
 		return append(list, sentence("It cannot be ranked again: %s", f.Unread))
 	}
-	if f.Followed && f.Selection.Alone() {
+	if f.UsedOwnRanking && f.Selection.Alone() {
 		return []string{limitOf(*f.Selection)}
 	}
-	if f.Followed {
+	if f.UsedOwnRanking {
 		list = append(list, f.led())
 	}
 	list = append(list, limitOf(*f.Selection))
@@ -137,7 +137,7 @@ func (f Fire) choices() (list []string) {
 // was not followed.
 func (f Fire) Sentences() map[fleet.Category]string {
 	said := map[fleet.Category]string{}
-	if f.Selection == nil || !f.Followed {
+	if f.Selection == nil || !f.UsedOwnRanking {
 		return said
 	}
 	list := f.Selection.Sentences(f.Detail)

@@ -117,7 +117,7 @@ func (r Run) graded() string {
 	case r.Run.State != fleet.RunEnded:
 	case v.Fault == fleet.FaultAgent:
 		return sentence("It has none: agent %s failed %d times in a row, or more, so that the failure is the agent's, no attempt at a task, and moves nothing that is believed of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category)
-	case r.Run.Held:
+	case r.Run.Deferred:
 		return sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, and not the work's", r.Run.Agent, fleet.FailuresToOpen)
 	case v.Grade != nil:
 	case v.Outcome == fleet.Failed && v.Fault.OfTask():

@@ -11,23 +11,23 @@ import (
 
 // Task has the facts about one task.
 type Task struct {
-	ID       fleet.TaskID
-	Now      time.Time
-	Task     *fleet.Task // nil: it is nowhere any more
-	Problem  string      // why it could not be read; empty: it could, or is not there
-	Hinders  []selector.Obstacle
-	Held     *fleet.Claim     // in its way; nil: none
-	Worker   *fleet.RunStatus // that holds it; nil: none that is under way
-	Claim    fleet.Claim      // its last; epoch 0: it was never claimed
-	Waiting  *fleet.Waiting
-	Ahead    []selector.Ahead
-	Counts   string // its priority, and as what it counts
-	Overlap  fleet.Overlap
-	Endless  string      // that it has taken too many sessions; empty: it has not
-	Review   fleet.RunID // whose work at it waits for review; empty: none
-	Category *Category   // nil: the configuration has none of the name
-	Runs     []fleet.Run
-	Denials  []fleet.DeniedClaim
+	ID        fleet.TaskID
+	Now       time.Time
+	Task      *fleet.Task // nil: it is nowhere any more
+	Problem   string      // why it could not be read; empty: it could, or is not there
+	Hinders   []selector.Obstacle
+	Held      *fleet.Claim     // in its way; nil: none
+	Worker    *fleet.RunStatus // that holds it; nil: none that is under way
+	Claim     fleet.Claim      // its last; epoch 0: it was never claimed
+	Waiting   *fleet.Waiting
+	Ahead     []selector.Ahead
+	Counts    string // its priority, and as what it counts
+	Overlap   fleet.Overlap
+	OverLimit string      // that it has taken too many sessions; empty: it has not
+	Review    fleet.RunID // whose work at it waits for review; empty: none
+	Category  *Category   // nil: the configuration has none of the name
+	Runs      []fleet.Run
+	Denials   []fleet.DeniedClaim
 }
 
 // Verdicts on a task.
@@ -255,16 +255,16 @@ func (t Task) ofCategory() (list []Obstacle) {
 	return list
 }
 
-// mostAhead bounds the tasks before it that are named.
-const mostAhead = 5
+// maxAhead bounds the tasks before it that are named.
+const maxAhead = 5
 
 func (t Task) place() (list []string) {
 	if t.Category == nil || !t.open() || t.Worker != nil {
 		return nil
 	}
 	list = append(list, sentence("Its state is %s and its priority %s", t.Task.State, t.Counts))
-	if t.Endless != "" {
-		list = append(list, capital(sentence("%s", t.Endless)))
+	if t.OverLimit != "" {
+		list = append(list, capital(sentence("%s", t.OverLimit)))
 	}
 	if o := t.Overlap; o.Why != "" && !o.Waits {
 		list = append(list, sentence("Its equals come before it, for it is to change what other work changes: %s", o.Why))
@@ -277,7 +277,7 @@ func (t Task) place() (list []string) {
 	default:
 		list = append(list, sentence("%d workable tasks of %s come before it", n, t.Category.Name))
 	}
-	for _, a := range t.Ahead[:min(mostAhead, len(t.Ahead))] {
+	for _, a := range t.Ahead[:min(maxAhead, len(t.Ahead))] {
 		list = append(list, sentence("%q does: %s", a.ID, a.Because))
 	}
 	return list

@@ -180,7 +180,7 @@ func pivotFire() why.Fire {
 	odds := 0.5
 	winner, loser := s.Scores[0].Category, s.Scores[1].Category
 	return why.Fire{
-		Now: noon(), Selection: &s, Followed: true,
+		Now: noon(), Selection: &s, UsedOwnRanking: true,
 		Fire: fleet.Fire{ID: 41, Pool: "autonomous", At: ago(time.Hour), Seed: 1, Workers: 1, Choices: []fleet.Choice{
 			{Category: winner, Decision: fleet.Spawn, Rank: 1, Odds: &odds, Run: first},
 			{Category: loser, Decision: fleet.Skip, Rank: 2, Odds: &odds, Reason: "drew 0.1; beyond this fire's limit of 1", Refusal: "beyond this fire's limit of 1"},

@@ -495,10 +495,10 @@ func TestChangesTooLarge(t *testing.T) {
 	if c := must.Get(clone.clone().shared(t.Context(), own))(t); c.Cut {
 		t.Error("a small change is said to be cut")
 	}
-	mine.add("b", strings.Repeat("b\n", mostPatch/2))
+	mine.add("b", strings.Repeat("b\n", maxPatch/2))
 	mine.add("c", "c\n")
 	c := must.Get(clone.clone().shared(t.Context(), own))(t)
-	if c.Insertions == 0 || c.Insertions > mostPatch || !c.Cut {
+	if c.Insertions == 0 || c.Insertions > maxPatch || !c.Cut {
 		t.Errorf("%d lines, cut %v, want some, cut", c.Insertions, c.Cut)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // maxBack bounds the search for originals of copies: as many commits, by first parents, before the session began. Of later commits
 // and of branches, at most maxEarlier are read: the last ones that change the first file of a commit of the session's, or its
 // tests. Of their changes, maxCopied bytes are read.
-const maxBack, maxEarlier, maxCopied = 1000, 1000, 2 * mostPatch
+const maxBack, maxEarlier, maxCopied = 1000, 1000, 2 * maxPatch
 
 // earlier has what commits of others tell about those of a session.
 type earlier struct {

@@ -12,7 +12,7 @@ import (
 
 // Fates finds what became of the work of runs, by what the target has of it. A branch that is gone is no matter as long as git has
 // its commits. It changes nothing, and asks git for all runs at once.
-func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, error) {
+func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.ReviewOutcome, error) {
 	g, t, err := c.target(ctx)
 	if err != nil || t.Tip == "" {
 		return nil, err
@@ -41,7 +41,7 @@ func (c Clone) Fates(ctx context.Context, runs []review.Watched) ([]fleet.Fate, 
 	for _, b := range all {
 		by[b.Run] = append(by[b.Run], *b)
 	}
-	var fates []fleet.Fate
+	var fates []fleet.ReviewOutcome
 	for _, w := range runs {
 		f, b, news := w.Fate(by[w.Run])
 		if news {
@@ -88,7 +88,7 @@ func (g git) tipsOfAll(ctx context.Context, runs []review.Watched) ([][]string, 
 // touchedAgain finds out whether others have written anew what a run added, since it came into the
 // target as it was made. Git is asked only if the target has changed one of its files since. A file
 // that is gone is left out: it may have another name now.
-func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.Branch) (f fleet.Fate, touched bool, err error) {
+func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.Branch) (f fleet.ReviewOutcome, touched bool, err error) {
 	base := p.bases[b.Tip]
 	if base == "" || base == b.Tip { // its commits are the target's own
 		base = w.Commits[0] + "^"
@@ -128,7 +128,7 @@ func (p *pending) touchedAgain(ctx context.Context, w review.Watched, b review.B
 			}
 		}
 	}
-	return fleet.Fate{
+	return fleet.ReviewOutcome{
 		Run: w.Run, Kind: fleet.FateTouched, Witness: p.history[last].ID, Reason: fmt.Sprintf("%d of its %d lines", gone, added),
 	}, review.Rewritten(gone, added), nil
 }

@@ -27,16 +27,16 @@ func TestFates(t *testing.T) {
 		again[i] = line
 		return again
 	}
-	known := func(kinds ...fleet.FateKind) (list []fleet.Fate) {
+	known := func(kinds ...fleet.FateKind) (list []fleet.ReviewOutcome) {
 		for _, k := range kinds {
-			list = append(list, fleet.Fate{Run: worked, Kind: k, Witness: "a"})
+			list = append(list, fleet.ReviewOutcome{Run: worked, Kind: k, Witness: "a"})
 		}
 		return list
 	}
 	for _, test := range []struct {
 		name  string
 		do    func(g gitter, commits []string) (witness string) // from main, after two commits on the branch
-		known []fleet.Fate
+		known []fleet.ReviewOutcome
 		here  bool // the run worked on the workspace's branch
 		want  string
 	}{
@@ -141,7 +141,7 @@ func TestFates(t *testing.T) {
 			kind, reason, _ := strings.Cut(test.want, ": ")
 			for _, w.Reviewed = range []bool{true, false} {
 				got := must.Get(g.clone().Fates(t.Context(), []review.Watched{gone, w}))(t)
-				want := fleet.Fate{Run: worked, Kind: fleet.FateKind(kind), Witness: witness, Reason: reason}
+				want := fleet.ReviewOutcome{Run: worked, Kind: fleet.FateKind(kind), Witness: witness, Reason: reason}
 				if !w.Reviewed && want.Kind.Landed() {
 					want.Kind = fleet.FateUnreviewed
 				}

@@ -98,9 +98,9 @@ func (g git) write(ctx context.Context, stdout io.Writer, args ...string) error 
 	return failedGit(ctx, cmd, args[0], runGroup(cmd), stderr.String())
 }
 
-// mostMemory bounds git's own memory, in bytes; mapped files do not count. A tree of a thousand bytes can stand for more files than
+// maxMemory bounds git's own memory, in bytes; mapped files do not count. A tree of a thousand bytes can stand for more files than
 // any machine has room for.
-const mostMemory = 4 << 30
+const maxMemory = 4 << 30
 
 // startGroup starts a command in a session of its own. When its context ends, it and its children are asked to end.
 func startGroup(cmd *exec.Cmd) error {
@@ -112,7 +112,7 @@ func startGroup(cmd *exec.Cmd) error {
 		err = fleet.WithHint(err, "install "+filepath.Base(cmd.Args[0]))
 	}
 	if err == nil {
-		limit := unix.Rlimit{Cur: mostMemory, Max: mostMemory}
+		limit := unix.Rlimit{Cur: maxMemory, Max: maxMemory}
 		_ = unix.Prlimit(cmd.Process.Pid, unix.RLIMIT_DATA, &limit, nil) // it may be over already, or have less
 	}
 	return err

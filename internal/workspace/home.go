@@ -239,8 +239,8 @@ func (m brought) steps(start string) (steps []step) {
 }
 
 const (
-	mostPack  = 2 << 30   // bytes of a session's work
-	mostPaths = 2_000_000 // in a commit: a pack of a kilobyte can hold more than any disk
+	maxPack  = 2 << 30   // bytes of a session's work
+	maxPaths = 2_000_000 // in a commit: a pack of a kilobyte can hold more than any disk
 )
 
 // bring copies what a commit in a clone has beyond another into the workspace's objects. Git in the clone packs it, in the
@@ -306,7 +306,7 @@ func (c Clone) bring(ctx context.Context, s source, dir, tip, start string, gits
 			return m, fmt.Errorf("see what commits changed: %w", err)
 		}
 		if m.cut || slices.ContainsFunc(steps, func(s step) bool { return s.merge }) { // else each file is shown that others lack
-			paths := &counted{most: mostPaths}
+			paths := &counted{most: maxPaths}
 			if err := g.write(ctx, paths, "ls-tree", "-r", "-z", "--name-only", tip); err != nil {
 				return m, errors.Join(paths.err(), err)
 			}
@@ -336,7 +336,7 @@ func (i inner) pipe(ctx context.Context, g git, fresh, tip, start string) error 
 		return err
 	}
 	indexing := exec.CommandContext(ctx, "git", append(pins(), "-c", "core.bigFileThreshold=1m",
-		"index-pack", "--stdin", "--fix-thin", "--strict", fmt.Sprintf("--max-input-size=%d", mostPack))...)
+		"index-pack", "--stdin", "--fix-thin", "--strict", fmt.Sprintf("--max-input-size=%d", maxPack))...)
 	indexing.Dir, indexing.Env = g.dir, g.env
 	wanted := tip + "\n^" + start + "\n"
 	var packSaid, indexSaid bytes.Buffer

@@ -31,7 +31,7 @@ func (c Clone) Landings(doing string) (end func() error, err error) {
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			said, _ := io.ReadAll(io.LimitReader(f, mostDoing)) // else nobody knows what it does
+			said, _ := io.ReadAll(io.LimitReader(f, maxDoing)) // else nobody knows what it does
 			err = landingError{string(said)}
 		}
 		return nil, errors.Join(err, f.Close())
@@ -46,8 +46,8 @@ func (c Clone) Landings(doing string) (end func() error, err error) {
 	return func() error { return errors.Join(f.Truncate(0), f.Close()) }, nil
 }
 
-// mostDoing bounds the shown words of another landing, in bytes.
-const mostDoing = 400
+// maxDoing bounds the shown words of another landing, in bytes.
+const maxDoing = 400
 
 // landingError is that another process lands something.
 type landingError struct{ doing string }
@@ -240,7 +240,7 @@ func (g git) filtered(
 		return nil, nil
 	}
 	changed, err := g.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=d", "-z", base, tip)...)
-	for part := range slices.Chunk(changed, mostPinned) {
+	for part := range slices.Chunk(changed, maxPinned) {
 		text, err := attributes(ctx, append([]string{"check-attr", "--cached", "-z", "filter", "--"}, part...)...)
 		if err != nil {
 			return nil, err

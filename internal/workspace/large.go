@@ -84,8 +84,8 @@ func storeLarge(from io.Reader, scratch, path string) error {
 	}
 	defer func() { _ = errors.Join(to.Close(), os.Remove(to.Name())) }() // which is another file's name by then, or nobody's
 	sum := sha256.New()
-	if n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, mostPack)); err != nil || n == mostPack {
-		return errors.Join(fmt.Errorf("large file %s: %d bytes read, %d are too many", filepath.Base(path), n, int64(mostPack)), err)
+	if n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(from, maxPack)); err != nil || n == maxPack {
+		return errors.Join(fmt.Errorf("large file %s: %d bytes read, %d are too many", filepath.Base(path), n, int64(maxPack)), err)
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != filepath.Base(path) {
 		return nil // git-lfs had not written all of it

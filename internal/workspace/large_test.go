@@ -88,7 +88,7 @@ func TestBringLarge(t *testing.T) {
 
 	// A file of two gigabytes costs nothing where it has holes. The time for all of them is limited.
 	put(sum("hole"), "")
-	must.Do(t, os.Truncate(at(sum("hole")), mostPack-1))
+	must.Do(t, os.Truncate(at(sum("hole")), maxPack-1))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
 	if err := s.bringLarge(ctx, dir); !errors.Is(err, context.DeadlineExceeded) {

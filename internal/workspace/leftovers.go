@@ -91,7 +91,7 @@ func (i inner) nests(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	folders, stderr := &folders{}, &capped{most: mostSaid, flooded: func() {}}
+	folders, stderr := &folders{}, &capped{most: maxSaid, flooded: func() {}}
 	cmd.Stdout, cmd.Stderr = folders, stderr
 	err = failedGit(ctx, cmd, "ls-files", runGroup(cmd), string(stderr.data))
 	return folders.any, err

@@ -114,8 +114,8 @@ func sum(lines map[string]int) (total int, marked bool) {
 	return total, marked
 }
 
-// mostPatch bounds how many bytes of a change are read: many times what counts for a grade.
-const mostPatch = 4 << 20
+// maxPatch bounds how many bytes of a change are read: many times what counts for a grade.
+const maxPatch = 4 << 20
 
 // patchOptions have git show changes in the same way in each command, whatever the configuration says, and run no program for it.
 func patchOptions() []string {
@@ -126,7 +126,7 @@ func patchOptions() []string {
 	}
 }
 
-// patches show what steps changed that are no merges, each below its id; cut: there is more than [mostPatch].
+// patches show what steps changed that are no merges, each below its id; cut: there is more than [maxPatch].
 func (g git) patches(ctx context.Context, steps []step) (text string, cut bool, err error) {
 	var pairs []string
 	for _, s := range steps {
@@ -138,7 +138,7 @@ func (g git) patches(ctx context.Context, steps []step) (text string, cut bool, 
 		return "", false, nil
 	}
 	args := append([]string{"-c", "core.quotePath=false", "diff-tree", "--stdin", "--root"}, patchOptions()...)
-	return g.feed(lines(pairs)).head(ctx, mostPatch, args...)
+	return g.feed(lines(pairs)).head(ctx, maxPatch, args...)
 }
 
 // resolved are the files in which a merge differs from each of its parents, whose conflicts were solved in it: others did the rest.
@@ -152,11 +152,11 @@ func (g git) resolved(ctx context.Context, merge string) (net, error) {
 	return n, err
 }
 
-// between returns the difference of two commits, in these files or in all, and reads at most [mostPatch] bytes.
+// between returns the difference of two commits, in these files or in all, and reads at most [maxPatch] bytes.
 func (g git) between(ctx context.Context, from, to string, files ...string) (net, error) {
 	command := []string{"-c", "core.quotePath=false", "--literal-pathspecs", "diff-tree"}
 	args := slices.Concat(command, patchOptions(), []string{from, to, "--"}, files)
-	patch, _, err := g.head(ctx, mostPatch, args...)
+	patch, _, err := g.head(ctx, maxPatch, args...)
 	return parsePatches(patch)[""], err
 }
 

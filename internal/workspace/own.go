@@ -176,8 +176,8 @@ func copied() []string { return []string{"refs/tags/", "refs/remotes/", "refs/re
 // pinned is the message of such a commit.
 const pinned = "stint: what a clone borrows"
 
-// mostPinned bounds the tips in a pin: git's command line has room for that many.
-const mostPinned = 500
+// maxPinned bounds the tips in a pin: git's command line has room for that many.
+const maxPinned = 500
 
 func (c Clone) pin(ctx context.Context, s source, v sight, dir, start string) error {
 	var tips []string
@@ -192,7 +192,7 @@ func (c Clone) pin(ctx context.Context, s source, v sight, dir, start string) er
 		g := s.git
 		g.env = append(slices.Clone(g.env), asStint()...)
 		args := []string{"commit-tree", "-m", pinned, start + "^{tree}", "-p", start}
-		for _, tip := range tips[:min(len(tips), mostPinned)] {
+		for _, tip := range tips[:min(len(tips), maxPinned)] {
 			args = append(args, "-p", tip)
 		}
 		made, err := g.run(ctx, args...)
@@ -420,8 +420,8 @@ func copyHooks(from, to string) error {
 // insideTime bounds a git command in a clone: it is enough to check out a large tree on a slow disk.
 const insideTime = 5 * time.Minute
 
-// mostSaid bounds the bytes that are read of git's output in a clone.
-const mostSaid = 1 << 20
+// maxSaid bounds the bytes that are read of git's output in a clone.
+const maxSaid = 1 << 20
 
 // inner is git in a run's clone, in a box: all that it finds there may be the session's.
 type inner struct {
@@ -473,7 +473,7 @@ func (i inner) git(ctx context.Context, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	out, stderr := &capped{most: mostSaid, flooded: cancel}, &capped{most: mostSaid, flooded: func() {}}
+	out, stderr := &capped{most: maxSaid, flooded: cancel}, &capped{most: maxSaid, flooded: func() {}}
 	cmd.Stdout, cmd.Stderr = out, stderr
 	err = failedGit(ctx, cmd, firstWord(args), runGroup(cmd), string(stderr.data))
 	return strings.TrimSuffix(string(out.data), "\n"), err

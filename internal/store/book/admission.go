@@ -48,7 +48,7 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 // assumed as its cost.
 func Settle(reserved fleet.Spent, r fleet.Run) (change fleet.Spent, assumed bool) {
 	change = reserved
-	if r.Verdict.Ours && r.Usage.Tokens == nil && r.Usage.USD == nil { // no agent was at work
+	if r.Verdict.Internal && r.Usage.Tokens == nil && r.Usage.USD == nil { // no agent was at work
 		change = fleet.Spent{Runs: -1}
 	}
 	if r.Usage.Tokens != nil {

@@ -9,14 +9,14 @@ import (
 
 const (
 	// firstLimit is the rest of an agent that met a usage limit and did not say when that ends.
-	// Each further limit doubles the rest, up to mostLimit.
-	firstLimit, mostLimit = 15 * time.Minute, 6 * time.Hour
+	// Each further limit doubles the rest, up to maxLimit.
+	firstLimit, maxLimit = 15 * time.Minute, 6 * time.Hour
 	// lastingRest is the rest of an agent whose login or model needs a person: then one
 	// session tries whether somebody came.
 	lastingRest = time.Hour
 	// firstFault is the rest of an agent whose service failed in a way that passes.
-	// Each further fault doubles the rest, up to mostFault.
-	firstFault, mostFault = 2 * time.Minute, time.Hour
+	// Each further fault doubles the rest, up to maxFault.
+	firstFault, maxFault = 2 * time.Minute, time.Hour
 	// openTime is the rest of an agent that failed again and again.
 	openTime = 30 * time.Minute
 )
@@ -37,7 +37,7 @@ type Judgement struct {
 // that category: the work may be too hard for it, and its next session elsewhere shows that. Judge reports false if
 // the end says nothing of the agent.
 func Judge(a fleet.AgentState, r fleet.Run, now time.Time) (j Judgement, ok bool) {
-	if r.Key == "" || r.Verdict.Ours { // no agent was at work
+	if r.Key == "" || r.Verdict.Internal { // no agent was at work
 		return Judgement{}, false
 	}
 	j = Judgement{Agent: a, Run: r}
@@ -74,7 +74,7 @@ func (j *Judgement) fail(now time.Time) {
 		}
 	}
 	if a.Failures++; a.Failures < fleet.FailuresToOpen {
-		j.Run.Held = true
+		j.Run.Deferred = true
 		return
 	}
 	v.Grade, v.Fault, j.Spares = nil, fleet.FaultAgent, true
@@ -109,7 +109,7 @@ func (j *Judgement) limit(now time.Time) {
 	if !limited(j.Agent, now) {
 		j.Agent.Limits++
 	}
-	until := now.Add(rest(firstLimit, mostLimit, j.Agent.Limits, j.Run.ID))
+	until := now.Add(rest(firstLimit, maxLimit, j.Agent.Limits, j.Run.ID))
 	if j.Run.QuotaUntil.After(now) {
 		until = j.Run.QuotaUntil
 	}
@@ -129,7 +129,7 @@ func (j *Judgement) fault(now time.Time) {
 	if a.Faults == 0 || !a.Rests(now) {
 		a.Faults++
 	}
-	long := rest(firstFault, mostFault, a.Faults, j.Run.ID)
+	long := rest(firstFault, maxFault, a.Faults, j.Run.ID)
 	if v.Fault.Lasting() {
 		long = rest(lastingRest, lastingRest, 1, j.Run.ID)
 	}
@@ -200,7 +200,7 @@ func (p Tx) letGo(agent string, own bool) {
 	held := p.Runs.Ask("agent", agent, "held", 1)
 	p.Ahead(p.Tasks.Ask("task", held.Col("task")), p.Lessons.Ask("category", held.Col("category")))
 	for _, r := range p.Runs.Where("agent", agent, "held", 1) {
-		r.Held = false
+		r.Deferred = false
 		if own {
 			r.Verdict.Grade, r.Verdict.Fault = nil, fleet.FaultAgent
 			p.spare(r.Task)
@@ -225,7 +225,7 @@ func (p Tx) spare(id fleet.TaskID) {
 // Spare takes a failure that was the agent's own out of what is remembered of a task. It reports
 // false if there is nothing left to remember.
 func Spare(m fleet.TaskMemory) (fleet.TaskMemory, bool) {
-	for _, count := range []*int{&m.Failures, &m.Sessions, &m.Taken, &m.Vain} {
+	for _, count := range []*int{&m.Failures, &m.Sessions, &m.Taken, &m.Fruitless} {
 		*count = max(0, *count-1)
 	}
 	return m, m.State != "" || m.Owed != "" || m.Failures > 0 || m.Taken > 0 || m.Rests > 0

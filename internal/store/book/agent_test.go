@@ -110,8 +110,8 @@ func TestJudge(t *testing.T) {
 				t.Fatal("it says nothing of the agent")
 			}
 			must.Equal(t, "agent", j.Agent, tt.want)
-			if j.Works != (tt.held == counted) || j.Spares != (tt.held == spared) || j.Run.Held != tt.back {
-				t.Errorf("works %t, spares %t, held back %t; want %q and %t", j.Works, j.Spares, j.Run.Held, tt.held, tt.back)
+			if j.Works != (tt.held == counted) || j.Spares != (tt.held == spared) || j.Run.Deferred != tt.back {
+				t.Errorf("works %t, spares %t, held back %t; want %q and %t", j.Works, j.Spares, j.Run.Deferred, tt.held, tt.back)
 			}
 			if own := j.Run.Verdict.Fault == fleet.FaultAgent; own != j.Spares {
 				t.Errorf("fault %q, want the agent's: %t", j.Run.Verdict.Fault, j.Spares)
@@ -125,7 +125,7 @@ func TestJudgeSaysNothing(t *testing.T) {
 	t.Parallel()
 	for name, r := range map[string]fleet.Run{
 		"no claim":      {ID: "0r", Verdict: fleet.Verdict{Outcome: fleet.Failed}},
-		"stint's fault": ended("0r", fleet.Failed, func(r *fleet.Run) { r.Verdict.Ours = true }),
+		"stint's fault": ended("0r", fleet.Failed, func(r *fleet.Run) { r.Verdict.Internal = true }),
 		"cancelled":     ended("0r", fleet.Cancelled),
 		"lost":          ended("0r", fleet.Lost),
 		"abandoned":     ended("0r", fleet.Abandoned),

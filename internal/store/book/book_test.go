@@ -113,7 +113,7 @@ func TestSettle(t *testing.T) {
 		{"billed", fleet.Run{Usage: fleet.Usage{Tokens: &tokens, USD: &usd, Cost: fleet.CostReported}}, fleet.Spent{Tokens: -300, USD: 1, Guessed: -2}, false},
 		{"computed", fleet.Run{Usage: fleet.Usage{USD: &usd, Cost: fleet.CostComputed}}, fleet.Spent{USD: 1, Guessed: 1}, false},
 		{"silent", fleet.Run{}, fleet.Spent{}, true},
-		{"no agent was at work", fleet.Run{Verdict: fleet.Verdict{Ours: true}}, fleet.Spent{Runs: -1, Tokens: -1000, USD: -2, Guessed: -2}, false},
+		{"no agent was at work", fleet.Run{Verdict: fleet.Verdict{Internal: true}}, fleet.Spent{Runs: -1, Tokens: -1000, USD: -2, Guessed: -2}, false},
 	} {
 		got, assumed := book.Settle(reserved, tt.run)
 		if diff := cmp.Diff(got, tt.want); diff != "" || assumed != tt.assumed {
@@ -129,8 +129,8 @@ func TestSpare(t *testing.T) {
 		before, want fleet.TaskMemory
 		remembered   bool
 	}{
-		{"its only session", fleet.TaskMemory{Failures: 1, Sessions: 1, Taken: 1, Vain: 1}, fleet.TaskMemory{}, false},
-		{"one of two", fleet.TaskMemory{Failures: 2, Sessions: 2, Taken: 2, Vain: 2}, fleet.TaskMemory{Failures: 1, Sessions: 1, Taken: 1, Vain: 1}, true},
+		{"its only session", fleet.TaskMemory{Failures: 1, Sessions: 1, Taken: 1, Fruitless: 1}, fleet.TaskMemory{}, false},
+		{"one of two", fleet.TaskMemory{Failures: 2, Sessions: 2, Taken: 2, Fruitless: 2}, fleet.TaskMemory{Failures: 1, Sessions: 1, Taken: 1, Fruitless: 1}, true},
 		{"counts were begun anew since", fleet.TaskMemory{Rests: 7}, fleet.TaskMemory{Rests: 7}, true},
 		{"it has a state", fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: fleet.StateDone}, Taken: 1}, fleet.TaskMemory{TaskLeft: fleet.TaskLeft{State: fleet.StateDone}}, true},
 	} {

@@ -90,7 +90,7 @@ func (p Tx) end(r fleet.Run) error {
 	// The record says whose session it was, at which task.
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
-	row.EndedAt, row.Verdict, row.Held = table.Whole(p.endOf(r)), r.Verdict, r.Held
+	row.EndedAt, row.Verdict, row.Deferred = table.Whole(p.endOf(r)), r.Verdict, r.Deferred
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
 	if row.StartedAt.IsZero() { // its worker found no session for it
 		row.StartedAt = row.EndedAt
@@ -206,7 +206,7 @@ func (p Tx) settle(r *table.Run) {
 
 // price has the ranking know what a session used that had its claim: also one without a grade.
 func (p Tx) price(r fleet.Run) {
-	if r.Key == "" || r.Verdict.Ours {
+	if r.Key == "" || r.Verdict.Internal {
 		return
 	}
 	unknown := bandit.Amounts{-1, -1, -1}

@@ -12,8 +12,8 @@ import (
 
 // AddFates records what became of the work of runs, and corrects what was learnt of them. It returns
 // those that are news, with the grades.
-func (p Tx) AddFates(list []fleet.Fate) (news []fleet.Fate) {
-	runs := p.Runs.Ask("id", table.In(plain.Each(list, func(f fleet.Fate) fleet.RunID { return f.Run })))
+func (p Tx) AddFates(list []fleet.ReviewOutcome) (news []fleet.ReviewOutcome) {
+	runs := p.Runs.Ask("id", table.In(plain.Each(list, func(f fleet.ReviewOutcome) fleet.RunID { return f.Run })))
 	p.Ahead(runs, p.Lessons.Ask("category", runs.Col("category")))
 	p.Ahead(p.asksRanking()...)
 	for _, f := range list {
@@ -27,12 +27,12 @@ func (p Tx) AddFates(list []fleet.Fate) (news []fleet.Fate) {
 }
 
 // addFate records one thing that became of a run's work, and reports whether it is news.
-func (p Tx) addFate(f fleet.Fate, r table.Run) (fleet.Fate, bool) {
+func (p Tx) addFate(f fleet.ReviewOutcome, r table.Run) (fleet.ReviewOutcome, bool) {
 	if f.At.IsZero() || f.At.After(p.Now()) {
 		f.At = p.Now()
 	}
 	f.At = table.Whole(f.At)
-	if slices.ContainsFunc(r.Fates, func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness }) {
+	if slices.ContainsFunc(r.Fates, func(k fleet.ReviewOutcome) bool { return k.Kind == f.Kind && k.Witness == f.Witness }) {
 		return f, false
 	}
 	f.Grade = Graded(r.Verdict.Grade, r.Fates, f)
@@ -52,7 +52,7 @@ func (p Tx) addFate(f fleet.Fate, r table.Run) (fleet.Fate, bool) {
 }
 
 // Graded is a run's grade after one more thing became of its work: first is the one at its end.
-func Graded(first *float64, before []fleet.Fate, f fleet.Fate) *float64 {
+func Graded(first *float64, before []fleet.ReviewOutcome, f fleet.ReviewOutcome) *float64 {
 	if first == nil {
 		return nil
 	}

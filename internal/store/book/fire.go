@@ -64,7 +64,7 @@ func (p Tx) ahead(f store.Firing) {
 		p.Ahead(p.About(f.Host)...)
 	}
 	for _, r := range f.Runs {
-		p.Ahead(p.seat(r.Seat)...)
+		p.Ahead(p.seat(r.Location)...)
 	}
 	if len(f.Runs) > 0 {
 		ids := plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
@@ -103,7 +103,7 @@ func (p Tx) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
 func (p Tx) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	if next != nil {
 		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Like(runRow(next.ID)))
-		p.Ahead(p.seat(next.Seat)...)
+		p.Ahead(p.seat(next.Location)...)
 	}
 	r, found := p.run(run)
 	if !found {

@@ -34,7 +34,7 @@ func (p Tx) Introduce(h fleet.Host) {
 }
 
 func (p Tx) takeDown(h fleet.Host) error {
-	if err := p.isCurrent(fleet.Seat{Host: h.ID, Boot: h.Boot}); err != nil {
+	if err := p.isCurrent(fleet.Location{Host: h.ID, Boot: h.Boot}); err != nil {
 		return err
 	}
 	h.Name = cmp.Or(h.Name, h.ID)
@@ -61,7 +61,7 @@ func (p Tx) takeDown(h fleet.Host) error {
 }
 
 // seat asks for what a seat is held against.
-func (p Tx) seat(s fleet.Seat) []table.Ask {
+func (p Tx) seat(s fleet.Location) []table.Ask {
 	if s.Host == "" {
 		return nil
 	}
@@ -70,12 +70,12 @@ func (p Tx) seat(s fleet.Seat) []table.Ask {
 
 // About asks for all that a machine is taken down by.
 func (p Tx) About(h fleet.Host) []table.Ask {
-	return append(p.seat(fleet.Seat{Host: h.ID, Boot: h.Boot}), p.Hosts.Ask("name", cmp.Or(h.Name, h.ID)), p.Heard.Like(table.Heard{Host: h.ID}))
+	return append(p.seat(fleet.Location{Host: h.ID, Boot: h.Boot}), p.Hosts.Ask("name", cmp.Or(h.Name, h.ID)), p.Heard.Like(table.Heard{Host: h.ID}))
 }
 
 // isCurrent refuses a process of a start of a machine that was followed by another: two machines go by
 // one identity.
-func (p Tx) isCurrent(s fleet.Seat) error {
+func (p Tx) isCurrent(s fleet.Location) error {
 	if s.Host == "" {
 		return nil
 	}

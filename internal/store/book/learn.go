@@ -12,9 +12,9 @@ import (
 	"stint/internal/store/table"
 )
 
-// mostEvents is how many events a ranking folds before the next write stores what they come to. Reading and folding so
+// maxEvents is how many events a ranking folds before the next write stores what they come to. Reading and folding so
 // many takes 0.3 ms, which is as long as it takes to read the state of twenty categories.
-const mostEvents = 64
+const maxEvents = 64
 
 // ranking is the ranking by now: the state that was stored last, and the events since.
 func (p Tx) ranking() *bandit.State {
@@ -59,7 +59,7 @@ func (p Tx) learn(e bandit.Event) bandit.Mark {
 	e.Seq, e.At = st.Seq+1, p.Now()
 	p.Events.Put(e)
 	m := st.Fold(e)
-	if p.Stored == 0 || st.Seq >= p.Stored+mostEvents {
+	if p.Stored == 0 || st.Seq >= p.Stored+maxEvents {
 		p.Rankings.Put(table.Ranking{Day: p.Today(), State: *st})
 	}
 	return m
@@ -89,7 +89,7 @@ func (p Tx) Import(list []bandit.Session) (already int, err error) {
 // there was nothing to do. Anything else says nothing, and a failure that is held not yet.
 func (p Tx) learnFrom(r fleet.Run) {
 	v := r.Verdict
-	if r.Held || v.Fault == fleet.FaultAgent {
+	if r.Deferred || v.Fault == fleet.FaultAgent {
 		return
 	}
 	p.countLessons(r)
@@ -98,8 +98,8 @@ func (p Tx) learnFrom(r fleet.Run) {
 		p.learnGrade(r.ID, *v.Grade)
 	case v.Empty():
 		p.learn(bandit.Event{Kind: bandit.Empty, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
-	case v.Ours && r.Key != "": // one that stint cannot begin is no more use to begin again
-		p.learn(bandit.Event{Kind: bandit.Vain, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
+	case v.Internal && r.Key != "": // one that stint cannot begin is no more use to begin again
+		p.learn(bandit.Event{Kind: bandit.Fruitless, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
 	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
 		p.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category, Run: r.ID})
 	}

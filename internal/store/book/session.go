@@ -17,7 +17,7 @@ import (
 // AddRun stores a run that is to begin. That the very same is there already, and has not begun, is
 // fine.
 func (p Tx) AddRun(r fleet.Run) error {
-	p.Ahead(p.seat(r.Seat)...)
+	p.Ahead(p.seat(r.Location)...)
 	if there, found := p.run(r.ID); found && reflect.DeepEqual(there, p.planned(r)) {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (p Tx) AddRun(r fleet.Run) error {
 
 // plan stores a run that is to begin.
 func (p Tx) plan(r fleet.Run) error {
-	if err := p.isCurrent(r.Seat); err != nil {
+	if err := p.isCurrent(r.Location); err != nil {
 		return err
 	}
 	if _, found := p.run(r.ID); found {
@@ -42,7 +42,7 @@ func (p Tx) planned(r fleet.Run) table.Run {
 		r.CreatedAt = p.Now()
 	}
 	return table.Run{Run: fleet.Run{
-		ID: r.ID, Seat: r.Seat, Fire: r.Fire, Category: r.Category, Rank: r.Rank, ChainDepth: r.ChainDepth, Source: r.Source, Unit: r.Unit,
+		ID: r.ID, Location: r.Location, Fire: r.Fire, Category: r.Category, Rank: r.Rank, ChainDepth: r.ChainDepth, Source: r.Source, Unit: r.Unit,
 		Agent: r.Agent, Task: r.Task, CreatedAt: table.Whole(r.CreatedAt), NotBefore: table.Whole(r.NotBefore), Limit: r.Limit,
 	}}
 }
@@ -155,7 +155,7 @@ func (p Tx) overtaken(run fleet.RunID, o store.Offer) string {
 		return reason
 	}
 	for _, at := range p.underWay() { // at a task that no other run may be at
-		if at.ID != run && at.Key != "" && slices.Contains(o.Apart, at.Task) {
+		if at.ID != run && at.Key != "" && slices.Contains(o.Excluded, at.Task) {
 			return fmt.Sprintf("run %s took task %q while this run looked, and [review] serialize has files of both", at.ID, at.Task)
 		}
 	}

@@ -45,7 +45,7 @@ func (p Tx) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
 // remember stores what is left of a task now. What sessions brought it stays, unless its state is another.
 func (p Tx) remember(m fleet.TaskMemory) {
 	if before := p.task(m.Task); !m.Changed {
-		m.Sessions, m.Failures, m.Vain, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Vain, before.Taken, before.Rests, before.Reason
+		m.Sessions, m.Failures, m.Fruitless, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Fruitless, before.Taken, before.Rests, before.Reason
 	}
 	m.Since = p.Now()
 	p.putTask(m)

@@ -124,8 +124,8 @@ func (w Writer) Retry(ctx context.Context, task fleet.TaskID) (bool, error) {
 // AddFates records what became of the work of runs, and corrects what was learnt of them.
 //
 // All of it is one transaction: if we die before the commit, the next look finds the same again.
-func (w Writer) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
-	return decided(ctx, w, func(p Tx) []fleet.Fate { return p.AddFates(list) }, "record what became of runs")
+func (w Writer) AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error) {
+	return decided(ctx, w, func(p Tx) []fleet.ReviewOutcome { return p.AddFates(list) }, "record what became of runs")
 }
 
 // SaveReview stores what was decided of a run's work, and how its check went.
@@ -143,8 +143,8 @@ func (w Writer) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceS
 	return w.note(ctx, func(p Tx) { p.SeePlaces(at, list) }, "note places in review")
 }
 
-// GoAway notes that the reviewer is away.
-func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
+// SetAway notes that the reviewer is away.
+func (w Writer) SetAway(ctx context.Context, a fleet.Away) error {
 	return w.note(ctx, func(p Tx) {
 		a.Since, a.Until = p.Now(), table.Whole(a.Until)
 		row := p.fleet()
@@ -153,8 +153,8 @@ func (w Writer) GoAway(ctx context.Context, a fleet.Away) error {
 	}, "note that the reviewer is away")
 }
 
-// ComeBack ends that the reviewer is away.
-func (w Writer) ComeBack(ctx context.Context) (bool, error) {
+// ClearAway ends that the reviewer is away.
+func (w Writer) ClearAway(ctx context.Context) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool {
 		row := p.fleet()
 		away := row.Away

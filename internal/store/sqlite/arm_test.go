@@ -110,7 +110,7 @@ func TestRestOfOneMachine(t *testing.T) {
 	ends := func(id fleet.RunID, host string) {
 		t.Helper()
 		clock.Advance(time.Minute)
-		r := fleet.Run{ID: id, Category: "code", CreatedAt: clock.Now(), Seat: fleet.Seat{Host: host}}
+		r := fleet.Run{ID: id, Category: "code", CreatedAt: clock.Now(), Location: fleet.Location{Host: host}}
 		err := a.AddRun(t.Context(), r)
 		if err == nil {
 			_, _, err = storetest.TakeForRun(t.Context(), a, storetest.RunTake{

@@ -8,16 +8,16 @@ import (
 	"stint/internal/store/table"
 )
 
-// mostDamage bounds what [DB.Damage] lists: a file is as useless with twenty faults as with a
+// maxDamage bounds what [DB.Damage] lists: a file is as useless with twenty faults as with a
 // thousand.
-const mostDamage = 20
+const maxDamage = 20
 
 // Damage has SQLite read all of the store and says, in a line each, what in it is
 // damaged. It takes time with the size of the store, and holds up no writer. A store that
 // is so damaged that it cannot be read is an error.
 func (d *DB) Damage(ctx context.Context) (faults []string, err error) {
 	err = d.Read(ctx, func(time.Time) []table.Statement {
-		return []table.Statement{{SQL: fmt.Sprintf("pragma integrity_check(%d)", mostDamage), Scan: func(row table.Scanner) error {
+		return []table.Statement{{SQL: fmt.Sprintf("pragma integrity_check(%d)", maxDamage), Scan: func(row table.Scanner) error {
 			var line string
 			err := row.Scan(&line)
 			if line != "ok" {

@@ -26,7 +26,7 @@ type week struct {
 }
 
 // play has sessions with these grades, and then these fates.
-func (w week) play(grades []float64, fates []fleet.Fate) *DB {
+func (w week) play(grades []float64, fates []fleet.ReviewOutcome) *DB {
 	w.t.Helper()
 	ctx := w.t.Context()
 	var d *DB
@@ -75,15 +75,15 @@ func newWeek(t *testing.T, alarm float64) week {
 func TestLateGradesAreThoseOfABatch(t *testing.T) {
 	t.Parallel()
 	late, atOnce := make([]float64, 30), make([]float64, 30)
-	var fates []fleet.Fate
+	var fates []fleet.ReviewOutcome
 	for i := range late {
 		late[i], atOnce[i] = 0.5, 0.5
 		switch i % 3 {
 		case 1:
-			fates = append(fates, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateMerged, Witness: "a"})
+			fates = append(fates, fleet.ReviewOutcome{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateMerged, Witness: "a"})
 			atOnce[i] = 0.75
 		case 2:
-			fates = append([]fleet.Fate{{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateReverted, Witness: "b"}}, fates...)
+			fates = append([]fleet.ReviewOutcome{{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateReverted, Witness: "b"}}, fates...)
 			atOnce[i] = 0.1
 		}
 	}
@@ -108,9 +108,9 @@ func TestForgottenGradesStaySo(t *testing.T) {
 	}
 	d := w.play(grades, nil)
 	before := w.arm(d)
-	var fates []fleet.Fate
+	var fates []fleet.ReviewOutcome
 	for i := range 20 {
-		fates = append(fates, fleet.Fate{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateRejected, Witness: "a"})
+		fates = append(fates, fleet.ReviewOutcome{Run: fleet.RunID(fmt.Sprintf("0r%02d", i)), Kind: fleet.FateRejected, Witness: "a"})
 	}
 	news, err := d.AddFates(t.Context(), fates)
 	if err != nil || len(news) != 20 || *news[0].Grade != 0.6 {

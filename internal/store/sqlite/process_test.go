@@ -240,7 +240,7 @@ func TestReadBesideWriter(t *testing.T) {
 	if got := p.hear(t); got != "locked" {
 		t.Fatal(got)
 	}
-	soon, cancel := context.WithTimeout(t.Context(), mostTurn/2)
+	soon, cancel := context.WithTimeout(t.Context(), maxTurn/2)
 	defer cancel()
 	s, err := d.Snapshot(soon)
 	if err != nil || len(s.Claims) != 1 {

@@ -136,7 +136,7 @@ func stoppedWrites() map[string]stoppedWrite {
 				return errors.Join(begun(ctx, d), end(fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5)})(ctx, d))
 			},
 			func(ctx context.Context, d *DB) error {
-				_, err := d.AddFates(ctx, []fleet.Fate{{Run: run.ID, Kind: fleet.FateMerged, Witness: "a"}, {Run: run.ID, Kind: fleet.FateTouched, Witness: "b"}})
+				_, err := d.AddFates(ctx, []fleet.ReviewOutcome{{Run: run.ID, Kind: fleet.FateMerged, Witness: "a"}, {Run: run.ID, Kind: fleet.FateTouched, Witness: "b"}})
 				return err
 			},
 		},

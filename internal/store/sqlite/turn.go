@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// mostTurn bounds the wait of a writer for its turn: a process that holds it longer does not go on.
-const mostTurn = 5 * time.Second
+// maxTurn bounds the wait of a writer for its turn: a process that holds it longer does not go on.
+const maxTurn = 5 * time.Second
 
 // turn waits until the writers of this machine that came before are done. SQLite asks for its lock
 // at longer and longer intervals, so that newcomers overtake those who wait: of a hundred writers
@@ -34,7 +34,7 @@ func (d *DB) turn(ctx context.Context) func() {
 	}
 	got := make(chan struct{})
 	go func() { _ = flock(folder, syscall.LOCK_EX); close(got) }()
-	patience := time.NewTimer(mostTurn)
+	patience := time.NewTimer(maxTurn)
 	defer patience.Stop()
 	select {
 	case <-got:

@@ -76,7 +76,7 @@ func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.Run
 	err := r.Read(ctx, func(time.Time) (ask []Statement) {
 		add := func(r Review) { all[r.Run] = r.Review }
 		const known = "(decision <> '' or checked_tip <> '')"
-		for ids := range slices.Chunk(runs, mostPlaces) {
+		for ids := range slices.Chunk(runs, maxPlaces) {
 			ask = append(ask, Reviews().Select(add, "where "+known+" and run in "+places(ids), args(ids)...))
 		}
 		if len(runs) == 0 {

@@ -50,7 +50,7 @@ func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at tim
 }
 
 // List lists claims by key.
-func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, err error) {
+func (r Reader) List(ctx context.Context, l store.Listing) (s store.ClaimsAt, err error) {
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		return standing(&s, l, now, func(r Run) { s.Open = append(s.Open, r.Run) })
 	})
@@ -59,7 +59,7 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.Standing, er
 }
 
 // standing reads who holds what. Each run that has not ended is given to open.
-func standing(s *store.Standing, l store.Listing, now time.Time, open func(Run)) []Statement {
+func standing(s *store.ClaimsAt, l store.Listing, now time.Time, open func(Run)) []Statement {
 	s.At = now
 	runs := Runs().Select(open, "where ended_at is null order by id")
 	return append([]Statement{runs}, listed(l, now, func(c Claim) { s.Claims = append(s.Claims, c.Claim) })...)
@@ -88,12 +88,12 @@ func listed(l store.Listing, now time.Time, add func(Claim)) []Statement {
 func byKey(a, b fleet.Claim) int { return cmp.Compare(a.Key, b.Key) }
 
 // Places reads the places that are taken.
-func (r Reader) Places(ctx context.Context) (list []fleet.TakenPlace, away fleet.Away, err error) {
+func (r Reader) Places(ctx context.Context) (list []fleet.ReviewSlot, away fleet.Away, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
 			Fleets().Select(func(f Fleet) { away = f.Away }, ""),
 			{SQL: takenPlaces, Scan: func(row Scanner) error {
-				var p fleet.TakenPlace
+				var p fleet.ReviewSlot
 				err := row.Scan(&p.Run, Flag{&p.Ended}, Flag{&p.Left}, &p.Host)
 				list = append(list, p)
 				return err

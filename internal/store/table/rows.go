@@ -74,7 +74,7 @@ func Tasks() Table[fleet.TaskMemory] {
 		return columns(
 			"task", &m.Task, "state", &m.State, "source", &m.Source, "item", &m.Item, "seen", &m.Seen, "owed", &m.Owed,
 			"run", &m.Run, "since", When(&m.Since), "sessions", &m.Sessions,
-			"failures", &m.Failures, "vain", &m.Vain, "taken", &m.Taken, "rests", &m.Rests, "reason", &m.Reason,
+			"failures", &m.Failures, "vain", &m.Fruitless, "taken", &m.Taken, "rests", &m.Rests, "reason", &m.Reason,
 			"trouble", &m.Trouble,
 		)
 	}}
@@ -102,7 +102,7 @@ func Runs() Table[Run] {
 			"alarm_at", When(&r.Alarm.At), "was", &r.Alarm.Was, "became", &r.Alarm.Became,
 			"fates", JSON{&r.Fates, "[]"}, "fated_at", When(&r.FatedAt), "landed_at", When(&r.LandedAt),
 			"reason", &v.Reason, "parts", JSON{&v.Parts, "{}"}, "task_state", &v.TaskState,
-			"exit_status", &v.ExitStatus, "fault", &v.Fault, "held", Flag{&r.Held}, "tokens", &u.Tokens, "usd", &u.USD,
+			"exit_status", &v.ExitStatus, "fault", &v.Fault, "held", Flag{&r.Deferred}, "tokens", &u.Tokens, "usd", &u.USD,
 			"cost", &u.Cost, "models", JSON{&u.Models, "[]"}, "day", &r.Day,
 			"reserved_tokens", &r.ReservedTokens, "reserved_usd", &r.ReservedUSD, "commits", JSON{&r.Commits, "[]"},
 			"branch", &r.Branch, "quota_until", When(&r.QuotaUntil), "followed_by", &r.FollowedBy,

@@ -63,7 +63,7 @@ func (r Reader) LastRuns(ctx context.Context, q store.RunQuery) (list []fleet.Ru
 	if len(q.IDs) > 0 {
 		ids := slices.Sorted(slices.Values(q.IDs))
 		slices.Reverse(ids)
-		parts = slices.Collect(slices.Chunk(ids, mostPlaces))
+		parts = slices.Collect(slices.Chunk(ids, maxPlaces))
 	}
 	err = r.Read(ctx, func(time.Time) (ask []Statement) {
 		for _, ids := range parts {

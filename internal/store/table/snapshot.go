@@ -20,7 +20,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 		spent    []Spent
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
-		list := append(standing(&s.Standing, store.Listing{}, now, func(r Run) {
+		list := append(standing(&s.ClaimsAt, store.Listing{}, now, func(r Run) {
 			s.Open = append(s.Open, r.Run)
 			if r.ReservedTokens != 0 || r.ReservedUSD != 0 {
 				reserves = append(reserves, r)

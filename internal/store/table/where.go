@@ -36,5 +36,5 @@ func (w *where) latest(order string, limit int) (tail string, args []any) {
 	return tail + "order by " + order + " limit " + w.place(limit), w.args
 }
 
-// mostPlaces bounds a list in a condition: longer ones take several statements.
-const mostPlaces = 1000
+// maxPlaces bounds a list in a condition: longer ones take several statements.
+const maxPlaces = 1000

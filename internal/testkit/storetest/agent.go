@@ -178,7 +178,7 @@ func (contract) BlameOfFailures(t *testing.T, b bundle) {
 		if b.failsAt(t, r.Task, r); i == fleet.FailuresToOpen-1 {
 			break
 		}
-		same(t, "held", b.mustRun(t, r.ID).Held, true)
+		same(t, "held", b.mustRun(t, r.ID).Deferred, true)
 		same(t, "attempts at its task, at once", b.memoryOf(t, r.Task).Failures, 1)
 	}
 	after := b.mustSnapshot(t)
@@ -186,7 +186,7 @@ func (contract) BlameOfFailures(t *testing.T, b bundle) {
 	for _, r := range failed {
 		got := b.mustRun(t, r.ID)
 		same(t, "the agent's own", got.Verdict, fleet.Verdict{Outcome: fleet.Failed, Reason: "exit 1", Fault: fleet.FaultAgent})
-		same(t, "held", got.Held, false)
+		same(t, "held", got.Deferred, false)
 	}
 	graded, _ := believed()
 	same(t, "grades", graded, calm.Arms["code"].Graded)
@@ -211,7 +211,7 @@ func (contract) BlameOfFailures(t *testing.T, b bundle) {
 	graded, sum := believed()
 	same(t, "grades once it works", graded, calm.Arms["code"].Graded+2)
 	same(t, "their sum", sum, calm.Arms["code"].Fast.S)
-	same(t, "held", b.mustRun(t, "0g1").Held, false)
+	same(t, "held", b.mustRun(t, "0g1").Deferred, false)
 }
 
 // memoryOf is what is remembered of a task.

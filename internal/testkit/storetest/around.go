@@ -100,8 +100,8 @@ func (a around) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
 	return a.do("SaveFeedback", func() error { return a.Store.SaveFeedback(ctx, f) })
 }
 
-func (a around) AddFates(ctx context.Context, list []fleet.Fate) ([]fleet.Fate, error) {
-	return answered(a, "AddFates", func() ([]fleet.Fate, error) { return a.Store.AddFates(ctx, list) })
+func (a around) AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error) {
+	return answered(a, "AddFates", func() ([]fleet.ReviewOutcome, error) { return a.Store.AddFates(ctx, list) })
 }
 
 func (a around) Abandon(ctx context.Context, g store.Gone) (bool, error) {

@@ -155,7 +155,7 @@ func (b bundle) mustNotStart(t *testing.T, fire fleet.FireID, run fleet.RunID, w
 }
 
 func (contract) Snapshot(t *testing.T, b bundle) {
-	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{Standing: store.Standing{At: b.clock.Now()}, NextFire: 1})
+	same(t, "of nothing", b.mustSnapshot(t), store.Snapshot{ClaimsAt: store.ClaimsAt{At: b.clock.Now()}, NextFire: 1})
 	b.mustRecord(t, "0r2", "0r1")
 	ended := plannedRun("0r0")
 	must.Do(t, b.AddRun(t.Context(), ended))
@@ -165,7 +165,7 @@ func (contract) Snapshot(t *testing.T, b bundle) {
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)
 	got.Arms, got.Pairs, got.Agents, got.Spent, got.Prices = nil, nil, nil, nil, bandit.Prices{}
-	want := store.Snapshot{NextFire: 2, Standing: store.Standing{At: b.clock.Now(), Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}}
+	want := store.Snapshot{NextFire: 2, ClaimsAt: store.ClaimsAt{At: b.clock.Now(), Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}}
 	same(t, "snapshot", got, want)
 }
 

@@ -31,7 +31,7 @@ func (b bundle) session(t *testing.T, c fleet.Category, grade float64) fleet.Run
 	r.Usage = fleet.Usage{Tokens: new(int64(5)), USD: new(0.5), Cost: fleet.CostReported}
 	r.Commits = []string{"c1"}
 	must.Do(t, b.Complete(ctx, r))
-	must.Get(b.AddFates(ctx, []fleet.Fate{{Run: r.ID, Kind: fleet.FateMerged, Witness: "m"}}))(t)
+	must.Get(b.AddFates(ctx, []fleet.ReviewOutcome{{Run: r.ID, Kind: fleet.FateMerged, Witness: "m"}}))(t)
 	return r.ID
 }
 
@@ -115,7 +115,7 @@ func (contract) Forget(t *testing.T, b bundle) {
 	same(t, "claims", len(now.Claims), len(claims.Claims))
 
 	// Life goes on: a grade that is kept is corrected, one that is gone is passed over.
-	news, err := b.AddFates(ctx, []fleet.Fate{{Run: left[0], Kind: fleet.FateReverted, Witness: "r"}, {Run: all[0], Kind: fleet.FateReverted, Witness: "r"}})
+	news, err := b.AddFates(ctx, []fleet.ReviewOutcome{{Run: left[0], Kind: fleet.FateReverted, Witness: "r"}, {Run: all[0], Kind: fleet.FateReverted, Witness: "r"}})
 	must.Do(t, err)
 	same(t, "news", len(news), 1)
 	b.addsUp(t)

@@ -16,7 +16,7 @@ func (b bundle) fireOf(t *testing.T, h fleet.Host, runs ...fleet.RunID) error {
 	f := store.Firing{Host: h}
 	for _, id := range runs {
 		r := plannedRun(id)
-		r.Seat = fleet.Seat{Host: h.ID, Boot: h.Boot}
+		r.Location = fleet.Location{Host: h.ID, Boot: h.Boot}
 		f.Runs = append(f.Runs, r)
 	}
 	_, err := b.RecordFire(t.Context(), f)
@@ -64,11 +64,11 @@ func (contract) Hosts(t *testing.T, b bundle) {
 	two.Boot = "1"
 	mustBe(t, b.fireOf(t, two), fleet.ErrUsage)
 	stale := plannedRun("0r9")
-	stale.Seat = fleet.Seat{Host: "b", Boot: "1"}
+	stale.Location = fleet.Location{Host: "b", Boot: "1"}
 	mustBe(t, b.AddRun(t.Context(), stale), fleet.ErrUsage)
 	stale.Boot = "2"
 	must.Do(t, b.AddRun(t.Context(), stale))
-	gone := store.Gone{Run: "0r9", Reason: "of before", By: fleet.Seat{Host: "b", Boot: "1"}}
+	gone := store.Gone{Run: "0r9", Reason: "of before", By: fleet.Location{Host: "b", Boot: "1"}}
 	_, err := b.Abandon(t.Context(), gone)
 	mustBe(t, err, fleet.ErrUsage)
 	gone.By.Boot = "2"

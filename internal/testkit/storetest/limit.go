@@ -380,7 +380,7 @@ func (contract) Unworked(t *testing.T, b bundle) {
 	r := b.works(t, "0r2", "claude", budget)
 	third := b.asks(t, "0r3", "claude", budget)
 	b.mustRefuse(t, third, "2 of 2 runs")
-	r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: "a conflict", Ours: true}
+	r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: "a conflict", Internal: true}
 	must.Do(t, b.Complete(t.Context(), r))
 	same(t, "spent", b.spent(t)[fleet.FleetScope], fleet.Spent{Scope: fleet.FleetScope, Runs: 1, Tokens: 100, USD: 1})
 	same(t, "failures", b.claude(t).Failures, 0)

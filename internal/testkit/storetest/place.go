@@ -21,7 +21,7 @@ func (b bundle) room(t *testing.T, id fleet.RunID, limit int) RunTake {
 	return r
 }
 
-func (b bundle) mustPlaces(t *testing.T) []fleet.TakenPlace {
+func (b bundle) mustPlaces(t *testing.T) []fleet.ReviewSlot {
 	t.Helper()
 	list, _, err := b.Places(t.Context())
 	must.Do(t, err)
@@ -48,14 +48,14 @@ func (contract) Places(t *testing.T, b bundle) {
 	b.begun(t, "0free")                        // its work goes nowhere
 	third := b.room(t, "0r3", 2)
 	b.mustBeFull(t, third)
-	same(t, "taken", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1"}, {Run: "0r2"}})
+	same(t, "taken", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r1"}, {Run: "0r2"}})
 
 	b.clock.Advance(time.Minute)
 	productive := graded(b.mustRun(t, "0r1"), 0.5)
 	productive.Commits = []string{"c0ffee"}
 	must.Do(t, b.Complete(t.Context(), productive))
 	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r2", Reason: "found dead"}))(t)
-	same(t, "of runs that are over", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r2", Ended: true}})
+	same(t, "of runs that are over", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r1", Ended: true, Left: true}, {Run: "0r2", Ended: true}})
 	b.mustBeFull(t, third)
 
 	see := func(at time.Time, run fleet.RunID, s fleet.PlaceState) {
@@ -67,7 +67,7 @@ func (contract) Places(t *testing.T, b bundle) {
 	see(looked, "0r2", fleet.PlaceEmpty)
 	b.mustTakeForRun(t, third, fleet.Granted)
 	see(looked, "0unknown", fleet.PlaceWaits) // the limit binds sessions, not what is there
-	same(t, "with one nobody knows", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r3"}, {Run: "0unknown", Ended: true}})
+	same(t, "with one nobody knows", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r1", Ended: true, Left: true}, {Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	see(looked, "0r1", fleet.PlaceOut)
 	out := b.clock.Now()
 	b.clock.Advance(time.Minute)
@@ -84,16 +84,16 @@ func (contract) Places(t *testing.T, b bundle) {
 	reviews(decided.Add(time.Millisecond))
 	see(looked, "0r1", fleet.PlaceWaits) // that was seen before it was decided about
 	see(b.clock.Now(), "0never", fleet.PlaceReviewed)
-	same(t, "after a review", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
+	same(t, "after a review", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	b.clock.Advance(time.Minute)
 	see(b.clock.Now(), "0r1", fleet.PlaceWaits) // reverted
-	same(t, "after a revert", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r1", Ended: true, Left: true}, {Run: "0r3"}, {Run: "0unknown", Ended: true}})
+	same(t, "after a revert", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r1", Ended: true, Left: true}, {Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	reviews(Start(), out)
 	b.clock.Advance(time.Minute)
 	for _, d := range []fleet.ReviewDecision{fleet.DecisionPublished, fleet.DecisionRejected} {
 		must.Do(t, b.SaveReview(t.Context(), fleet.Review{Run: "0r1", Tip: "c0ffee", Decision: d}))
 	}
-	same(t, "after a decision", b.mustPlaces(t), []fleet.TakenPlace{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
+	same(t, "after a decision", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	reviews(Start(), out, b.clock.Now())
 }
 
@@ -122,14 +122,14 @@ func (contract) PlacesRace(t *testing.T, b bundle) {
 }
 
 func (contract) Away(t *testing.T, b bundle) {
-	was := must.Get(b.ComeBack(t.Context()))(t)
+	was := must.Get(b.ClearAway(t.Context()))(t)
 	same(t, "was away", was, false)
 	b.mustTakeForRun(t, b.room(t, "0r1", 1), fleet.Granted)
 	second := b.room(t, "0r2", 1)
 	b.mustBeFull(t, second)
 	away := fleet.Away{Until: Start().Add(time.Hour), Reason: "ünïcode"}
-	must.Do(t, b.GoAway(t.Context(), fleet.Away{Reason: "replaced"}))
-	must.Do(t, b.GoAway(t.Context(), away))
+	must.Do(t, b.SetAway(t.Context(), fleet.Away{Reason: "replaced"}))
+	must.Do(t, b.SetAway(t.Context(), away))
 	away.Since = Start()
 	same(t, "snapshot", b.mustSnapshot(t).Away, away)
 	b.mustTakeForRun(t, second, fleet.Granted)
@@ -139,7 +139,7 @@ func (contract) Away(t *testing.T, b bundle) {
 	_, last, err := b.Places(t.Context())
 	must.Do(t, err)
 	same(t, "the last word", last, away)
-	was = must.Get(b.ComeBack(t.Context()))(t)
+	was = must.Get(b.ClearAway(t.Context()))(t)
 	same(t, "was away", was, true)
 	same(t, "back", b.mustSnapshot(t).Away, fleet.Away{})
 }

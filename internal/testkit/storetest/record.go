@@ -41,7 +41,7 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 	at := from.Add(time.Duration(rapid.IntRange(0, 120_000).Draw(rt, "created")) * time.Millisecond)
 	r := fleet.Run{
 		ID: fleet.NewRunID(at, uint32(h.runs)), CreatedAt: at, //nolint:gosec // a count of what one test draws
-		Seat:     fleet.Seat{Host: rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "host")},
+		Location: fleet.Location{Host: rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "host")},
 		Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"),
 		Agent:    rapid.SampledFrom([]string{"", "claude", "codex"}).Draw(rt, "agent"),
 		Source:   rapid.SampledFrom([]fleet.Source{fleet.FromHand, fleet.FromSelected, fleet.FromRespawn}).Draw(rt, "source"),
@@ -55,7 +55,7 @@ func (h *past) drawRun(t *testing.T, rt *rapid.T, from time.Time, fire fleet.Fir
 		return
 	}
 	h.clock.Advance(time.Duration(rapid.IntRange(-9_000, 9_000).Draw(rt, "took")) * time.Millisecond)
-	r.Verdict.Ours = true // no agent is stopped for what it did
+	r.Verdict.Internal = true // no agent is stopped for what it did
 	r.Verdict.Outcome = rapid.SampledFrom([]fleet.Outcome{fleet.Productive, fleet.Failed, fleet.Idle}).Draw(rt, "outcome")
 	r.Usage = fleet.Usage{Tokens: rapid.Ptr(rapid.Int64Range(0, 1e6), true).Draw(rt, "tokens"), USD: rapid.Ptr(rapid.Float64Range(0, 9), true).Draw(rt, "usd")}
 	if r.Usage.USD != nil {

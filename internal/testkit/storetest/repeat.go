@@ -60,14 +60,14 @@ func repeatedWrites() map[string]repeated {
 	here := fleet.Host{ID: "a", Name: "one", Boot: "1"}
 	onHost := func(t *testing.T, b bundle) {
 		r := plannedRun("0r1")
-		r.Seat = fleet.Seat{Host: "a", Boot: "1"}
+		r.Location = fleet.Location{Host: "a", Boot: "1"}
 		must.Get(b.RecordFire(t.Context(), store.Firing{Host: here, Runs: []fleet.Run{r}}))(t)
 	}
 	isGone := func(t *testing.T, b bundle) {
 		onHost(t, b)
 		must.Get(b.HostGone(t.Context(), "a", "burnt"))(t)
 	}
-	away := func(t *testing.T, b bundle) { must.Do(t, b.GoAway(t.Context(), fleet.Away{Reason: "why"})) }
+	away := func(t *testing.T, b bundle) { must.Do(t, b.SetAway(t.Context(), fleet.Away{Reason: "why"})) }
 	take := func(r store.TakeRequest) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
 			g, c, err := b.Take(ctx, r)
@@ -137,7 +137,7 @@ func repeatedWrites() map[string]repeated {
 			return b.Complete(ctx, r)
 		}), nil},
 		"fates": {ended, silent(func(ctx context.Context, b bundle) error {
-			_, err := b.AddFates(ctx, []fleet.Fate{{Run: "0r1", Kind: fleet.FateReverted, Witness: "a commit"}})
+			_, err := b.AddFates(ctx, []fleet.ReviewOutcome{{Run: "0r1", Kind: fleet.FateReverted, Witness: "a commit"}})
 			return err
 		}), nil},
 		"leave a task": {held, silent(func(ctx context.Context, b bundle) error {
@@ -178,9 +178,9 @@ func repeatedWrites() map[string]repeated {
 			return b.Import(ctx, []bandit.Session{{Category: "code", Grade: new(0.5), At: Start().Add(-time.Hour), Agent: "claude"}})
 		}, 1},
 		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
-		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.GoAway(ctx, fleet.Away{Reason: "why"}) }), nil},
+		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.SetAway(ctx, fleet.Away{Reason: "why"}) }), nil},
 		"forget":    {pastOnce, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
-		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ComeBack(ctx); return err }), nil},
+		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ClearAway(ctx); return err }), nil},
 	}
 }
 

@@ -315,21 +315,21 @@ func (h *history) become(rt *rapid.T) {
 	}
 	s := rapid.SampledFrom(h.ended).Draw(rt, "session")
 	r := h.mustRun(h.t, s.run.ID)
-	f := fleet.Fate{
+	f := fleet.ReviewOutcome{
 		Run: r.ID, Witness: rapid.SampledFrom([]string{"a", "b"}).Draw(rt, "witness"),
 		At:   h.clock.Now().Add(-time.Duration(rapid.IntRange(0, 1e6).Draw(rt, "ms ago")) * time.Millisecond),
 		Kind: rapid.SampledFrom(grade.Steps()).Draw(rt, "step").Kind,
 	}
-	known := slices.ContainsFunc(r.Fates, func(k fleet.Fate) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
+	known := slices.ContainsFunc(r.Fates, func(k fleet.ReviewOutcome) bool { return k.Kind == f.Kind && k.Witness == f.Witness })
 	if r.Verdict.Grade != nil {
 		f.Grade = new(grade.Final(*r.Verdict.Grade, append(slices.Clone(r.Fates), f)))
 	}
-	news := must.Get(h.AddFates(h.t.Context(), []fleet.Fate{f, f, {Run: "nobody", Kind: f.Kind}}))(h.t)
+	news := must.Get(h.AddFates(h.t.Context(), []fleet.ReviewOutcome{f, f, {Run: "nobody", Kind: f.Kind}}))(h.t)
 	if known {
 		same(h.t, "news", len(news), 0)
 		return
 	}
-	same(h.t, "news", news, []fleet.Fate{f})
+	same(h.t, "news", news, []fleet.ReviewOutcome{f})
 	same(h.t, "fates", h.mustRun(h.t, r.ID).Fates, append(r.Fates, f))
 	if f.Grade != nil && r.Verdict.Outcome != fleet.Lost {
 		h.correct(s, *r.Final(), *f.Grade)

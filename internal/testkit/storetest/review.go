@@ -88,7 +88,7 @@ func (contract) Landed(t *testing.T, b bundle) {
 	fate := func(run fleet.RunID, kind fleet.FateKind) {
 		t.Helper()
 		b.clock.Advance(time.Minute)
-		must.Get(b.AddFates(t.Context(), []fleet.Fate{{Run: run, At: b.clock.Now(), Kind: kind, Witness: "c"}}))(t)
+		must.Get(b.AddFates(t.Context(), []fleet.ReviewOutcome{{Run: run, At: b.clock.Now(), Kind: kind, Witness: "c"}}))(t)
 	}
 	decide := func(run fleet.RunID, d fleet.ReviewDecision) {
 		t.Helper()

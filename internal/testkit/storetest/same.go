@@ -130,7 +130,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	agent, reason := pick("agent", "", "claude", "codex"), pick("reason", "", "so")
 	ttl := time.Duration(rapid.SampledFrom([]int{0, 1, 60, 3600}).Draw(rt, "ttl")) * time.Second
 	epoch := fleet.Epoch(some("epoch", 3))
-	planned := fleet.Run{ID: id, Seat: fleet.Seat{Host: pick("host", "", "a", "b"), Boot: pick("boot", "", "1", "2")}, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now}
+	planned := fleet.Run{ID: id, Location: fleet.Location{Host: pick("host", "", "a", "b"), Boot: pick("boot", "", "1", "2")}, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now}
 	after := planned
 	after.ID, after.Source = next, fleet.FromRespawn
 	take := store.TakeRequest{
@@ -166,7 +166,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	firing.Host = fleet.Host{ID: planned.Host, Boot: planned.Boot, Name: pick("name", "x", "y"), Slots: some("slots of the machine", 2), Labels: []string{"big"}}
 	pid, lane, fire := 7+some("pid", 1), 1+some("lane", 1), fleet.FireID(1+some("fire", 2))
 	resumed, witness := fleet.Category(pick("resumed", "", "code")), pick("witness", "x", "y")
-	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Tail: end.Tail, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Seat}
+	gone := store.Gone{Run: id, Reason: reason, Used: end.Usage, Tail: end.Tail, Died: now.Add(-time.Minute), Silent: yes("silent"), By: planned.Location}
 	sight := store.TaskSight{TaskMemory: memory, Forget: yes("forget"), Over: yes("over"), Owing: yes("owing")}
 	review := fleet.Review{Run: id, Decision: fleet.ReviewDecision(pick("decision", "", "rejected")), Check: fleet.ReviewCheck{Tip: reason, OK: yes("ok")}}
 	said := fleet.Feedback{Run: id, Task: task, Rounds: some("rounds", 2), Seen: []string{"a", "b"}, Said: reason, At: now}
@@ -251,7 +251,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			return answer(err, found)
 		},
 		func(ctx context.Context, w store.Store) string {
-			news, err := w.AddFates(ctx, []fleet.Fate{{Run: before, At: now, Kind: fleet.FateReverted, Witness: witness}})
+			news, err := w.AddFates(ctx, []fleet.ReviewOutcome{{Run: before, At: now, Kind: fleet.FateReverted, Witness: witness}})
 			return answer(err, len(news))
 		},
 		func(ctx context.Context, w store.Store) string {
@@ -264,7 +264,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			return answer(w.SeePlaces(ctx, now.Add(-time.Minute), []fleet.PlaceSight{{Run: id, State: place}}))
 		},
 		func(ctx context.Context, w store.Store) string {
-			return answer(w.GoAway(ctx, fleet.Away{Until: now.Add(ttl), Reason: reason}))
+			return answer(w.SetAway(ctx, fleet.Away{Until: now.Add(ttl), Reason: reason}))
 		},
 		func(ctx context.Context, w store.Store) string {
 			ended, err := w.HostGone(ctx, planned.Host, reason)
@@ -275,7 +275,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			open, err := w.AskToStop(ctx, id, reason)
 			return answer(err, open)
 		},
-		func(ctx context.Context, w store.Store) string { was, err := w.ComeBack(ctx); return answer(err, was) },
+		func(ctx context.Context, w store.Store) string { was, err := w.ClearAway(ctx); return answer(err, was) },
 	}).Draw(rt, "do")
 }
 

@@ -26,7 +26,7 @@ func TakeForRun(ctx context.Context, s store.Runs, t RunTake) (fleet.Grant, flee
 	t.Known.Key = t.Key
 	return granted(s.Begin(ctx, store.Begin{
 		Run: t.Run, PID: t.PID, TTL: t.TTL, Agents: []fleet.Terms{t.Terms}, Known: []store.Known{t.Known},
-		Offers: []store.Offer{{Task: t.Task, Key: t.Key, Memory: t.Memory, Lessons: t.Lessons, Apart: t.Apart}},
+		Offers: []store.Offer{{Task: t.Task, Key: t.Key, Memory: t.Memory, Lessons: t.Lessons, Excluded: t.Apart}},
 	}))
 }
 

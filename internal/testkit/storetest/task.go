@@ -56,7 +56,7 @@ func (contract) TaskLeft(t *testing.T, b bundle) {
 	b.clock.Advance(time.Minute)
 	b.leave(t, "0r2", "fix", fleet.Nothing, idle)
 	stored := fleet.TaskLeft{State: "todo", Seen: "a"}
-	want := fleet.TaskMemory{TaskLeft: stored, Task: "fix", Run: "0r1", Since: b.clock.Now(), Sessions: 2, Vain: 2, Taken: 2, Rests: 4, Reason: "because of 0r2"}
+	want := fleet.TaskMemory{TaskLeft: stored, Task: "fix", Run: "0r1", Since: b.clock.Now(), Sessions: 2, Fruitless: 2, Taken: 2, Rests: 4, Reason: "because of 0r2"}
 	same(t, "two in vain", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{want})
 
 	b.leave(t, "0r3", "fix", fleet.Cancelled, fleet.TaskLeft{State: "todo", Seen: "a"})
@@ -99,7 +99,7 @@ func (contract) TaskOwed(t *testing.T, b bundle) {
 	must.Do(t, err)
 	hold := store.Hold{Key: "item", Holder: "run:0r2", Epoch: claim.Epoch}
 	must.Do(t, b.LeaveTask(t.Context(), hold, begun))
-	begun.Since, begun.Sessions, begun.Vain, begun.Taken, begun.Rests, begun.Reason = b.clock.Now(), 1, 1, 1, 2, "because of 0r1"
+	begun.Since, begun.Sessions, begun.Fruitless, begun.Taken, begun.Rests, begun.Reason = b.clock.Now(), 1, 1, 1, 2, "because of 0r1"
 	same(t, "begun", b.mustSnapshot(t).Tasks, []fleet.TaskMemory{begun})
 
 	closed := fleet.TaskMemory{Task: "item", TaskLeft: fleet.TaskLeft{State: "done", Source: "gh", Item: "7", Owed: fleet.CallDone, Changed: true}}

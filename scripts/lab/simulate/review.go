@@ -78,12 +78,12 @@ func (d *desk) takes(round int, v fleet.Verdict) {
 		return
 	}
 	// Most changes that are merged are small, and few are large.
-	const median, sigma, mostFiles = 60, 1.3, 12
+	const median, sigma, maxFiles = 60, 1.3, 12
 	lines := median * math.Exp(sigma*d.chance.NormFloat64())
 	id := strconv.Itoa(d.made)
 	d.made++
 	i := review.Item{Branch: review.Branch{Run: fleet.RunID(id), Landing: review.Waiting, Since: clock(round), Lines: int(lines)}, State: review.StateWaiting}
-	for file := range min(mostFiles, 1+int(lines/100)) {
+	for file := range min(maxFiles, 1+int(lines/100)) {
 		i.Files = append(i.Files, id+"/"+strconv.Itoa(file))
 	}
 	d.items = append(d.items, i)

@@ -143,7 +143,7 @@ func (w *world) end(fire, category, before int, mean float64) ending {
 // become draws the grade at a session's end, the one after what became of its work, and when that is
 // known.
 func (f Fates) become(v *fleet.Verdict, final **float64, merged float64, rng *rand.Rand) (known int) {
-	fate := fleet.Fate{Kind: fleet.FateRejected}
+	fate := fleet.ReviewOutcome{Kind: fleet.FateRejected}
 	lean := -0.5
 	if rng.Float64() < merged {
 		fate.Kind, lean = fleet.FateMerged, 0.5
@@ -151,7 +151,7 @@ func (f Fates) become(v *fleet.Verdict, final **float64, merged float64, rng *ra
 	// Merged or not has a standard deviation of a half, where either is as likely.
 	noise := math.Sqrt(1 - f.Correlation*f.Correlation)
 	first := min(1, max(0, f.First+float64(f.SD*(float64(2*f.Correlation*lean)+float64(noise*rng.NormFloat64())))))
-	v.Grade, *final = &first, new(grade.Final(first, []fleet.Fate{fate}))
+	v.Grade, *final = &first, new(grade.Final(first, []fleet.ReviewOutcome{fate}))
 	return f.After + rng.IntN(f.Until-f.After+1)
 }
 
