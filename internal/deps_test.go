@@ -44,39 +44,37 @@ func rules() map[string]rule {
 		common:            {foreign: []string{"github.com/bmatcuk/doublestar/v4"}, not: world},
 		"internal/markup": {not: world},
 
-		"internal/bandit":   {house: []string{"internal/fleet"}, foreign: []string{"gonum.org/v1/gonum/mathext"}, not: world},
-		"internal/selector": {house: []string{"internal/bandit", "internal/fleet"}, not: world},
-		"internal/plan":     {house: []string{"internal/fleet", "internal/selector"}, not: world},
-		"internal/replay": {
-			house: []string{"internal/fleet", "internal/plan", "internal/selector"},
+		"internal/rank": {house: []string{"internal/fleet"}, foreign: []string{"gonum.org/v1/gonum/mathext"}, not: world},
+		"internal/explain/replay": {
+			house: []string{"internal/fleet", "internal/rank"},
 			not:   world,
 		},
-		"internal/why":        {house: []string{"internal/fleet", "internal/selector"}, not: world},
-		"internal/plot":       {house: []string{"internal/markup"}, not: world},
-		"internal/transcript": {house: []string{"internal/fleet"}, not: world},
-		"internal/grade":      {house: []string{"internal/fleet"}, not: world},
-		"internal/report":     {house: []string{"internal/bandit", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
-		"internal/review":     {house: []string{"internal/fleet"}, not: world},
-		"internal/box":        {house: []string{"internal/fleet"}, not: world},
+		"internal/explain/why":      {house: []string{"internal/fleet", "internal/rank"}, not: world},
+		"internal/plot":             {house: []string{"internal/markup"}, not: world},
+		"internal/agent/transcript": {house: []string{"internal/fleet"}, not: world},
+		"internal/agent/grade":      {house: []string{"internal/fleet"}, not: world},
+		"internal/explain/report":   {house: []string{"internal/rank", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
+		"internal/review":           {house: []string{"internal/fleet"}, not: world},
+		"internal/box":              {house: []string{"internal/fleet"}, not: world},
 
-		"internal/store":       {house: []string{"internal/bandit", "internal/fleet"}, not: outside},
-		"internal/store/table": {house: []string{"internal/bandit", "internal/fleet", "internal/store"}, not: []string{"log", "net", "os", "os/exec", "syscall"}},
+		"internal/store":       {house: []string{"internal/rank", "internal/fleet"}, not: outside},
+		"internal/store/table": {house: []string{"internal/rank", "internal/fleet", "internal/store"}, not: []string{"log", "net", "os", "os/exec", "syscall"}},
 		"internal/store/book": {
-			house: []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/store", "internal/store/table"},
+			house: []string{"internal/rank", "internal/fleet", "internal/agent/grade", "internal/store", "internal/store/table"},
 			not:   []string{"database/sql", "log", "net", "os", "os/exec", "syscall"},
 		},
 		"internal/store/sqlite": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/mattn/go-sqlite3"},
 			not:     []string{"os/exec"},
 		},
 		"internal/store/postgres": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/jackc/pgservicefile", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgtype"},
 			not:     []string{"database/sql", "os", "os/exec"},
 		},
 		"internal/claim": {
-			house:   []string{"internal/fleet", "internal/rundir", "internal/store"},
+			house:   []string{"internal/fleet", "internal/agent/rundir", "internal/store"},
 			foreign: []string{"github.com/gofrs/flock", "golang.org/x/sys/unix"},
 			not:     outside,
 		},
@@ -86,33 +84,33 @@ func rules() map[string]rule {
 			not:     outside,
 		},
 		"internal/task": {
-			house:   []string{"internal/command", "internal/fleet"},
+			house:   []string{"internal/agent/command", "internal/fleet"},
 			foreign: []string{"github.com/google/renameio/v2", "go.yaml.in/yaml/v4", "golang.org/x/sys/unix"},
 			not:     []string{"database/sql", "net", "os/exec", "os/signal"},
 		},
-		"internal/command": {house: []string{"internal/fleet"}},
-		"internal/gate":    {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
-		"internal/notice":  {house: []string{"internal/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
+		"internal/agent/command": {house: []string{"internal/fleet"}},
+		"internal/gate":          {house: []string{"internal/agent/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
+		"internal/notice":        {house: []string{"internal/agent/command", "internal/fleet"}, not: []string{"os", "os/exec"}},
 		"internal/systemd": {
 			house:   []string{"internal/fleet"},
 			foreign: []string{"github.com/coreos/go-systemd/v22/dbus", "github.com/godbus/dbus/v5", "golang.org/x/sys/unix"},
 			not:     []string{"os/exec"},
 		},
-		"internal/door":   {house: []string{"internal/fleet", "internal/rundir"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"database/sql", "os/exec"}},
-		"internal/trust":  {house: []string{"internal/command", "internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "github.com/rogpeppe/go-internal/diff"}, not: []string{"os/exec"}},
-		"internal/rundir": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
+		"internal/door":         {house: []string{"internal/fleet", "internal/agent/rundir"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"database/sql", "os/exec"}},
+		"internal/trust":        {house: []string{"internal/agent/command", "internal/fleet"}, foreign: []string{"github.com/google/renameio/v2", "github.com/rogpeppe/go-internal/diff"}, not: []string{"os/exec"}},
+		"internal/agent/rundir": {house: []string{"internal/fleet"}, foreign: []string{"golang.org/x/sys/unix"}, not: []string{"os/exec"}},
 		"internal/box/inside": {
 			house:   []string{"internal/box", "internal/fleet"},
 			foreign: []string{"github.com/landlock-lsm/go-landlock/landlock", "github.com/landlock-lsm/go-landlock/landlock/syscall", "golang.org/x/sys/unix"},
 			not:     []string{"os/exec"},
 		},
-		"internal/session": {
-			house:   []string{"internal/box", "internal/box/inside", "internal/command", "internal/fleet", "internal/rundir"},
+		"internal/agent/session": {
+			house:   []string{"internal/box", "internal/box/inside", "internal/agent/command", "internal/fleet", "internal/agent/rundir"},
 			foreign: []string{"golang.org/x/sys"},
 		},
-		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/rundir"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}},
+		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/agent/rundir"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}},
 		"internal/config": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/plain", "internal/transcript"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/plain", "internal/agent/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},
 			not:     []string{"os/exec"},
 		},
@@ -121,22 +119,22 @@ func rules() map[string]rule {
 		// these two do not know each other.
 		"internal/survey": {
 			house: []string{
-				"internal/bandit", "internal/claim", "internal/config", "internal/fleet", "internal/grade",
-				"internal/review", "internal/selector", "internal/store", "internal/store/book", "internal/transcript",
+				"internal/rank", "internal/claim", "internal/config", "internal/fleet", "internal/agent/grade",
+				"internal/review", "internal/store", "internal/store/book", "internal/agent/transcript",
 			},
 			not: outside,
 		},
 		"internal/engine": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/claim", "internal/config", "internal/fleet", "internal/grade", "internal/plan",
-				"internal/review", "internal/selector", "internal/store", "internal/store/book", "internal/survey", "internal/transcript",
+				"internal/rank", "internal/box", "internal/claim", "internal/config", "internal/fleet", "internal/agent/grade",
+				"internal/review", "internal/store", "internal/store/book", "internal/survey", "internal/agent/transcript",
 			},
 			not: outside,
 		},
-		"internal/inspect": {
+		"internal/explain/inspect": {
 			house: []string{
-				"internal/bandit", "internal/config", "internal/fleet", "internal/replay", "internal/report", "internal/review", "internal/selector",
-				"internal/store", "internal/store/book", "internal/survey", "internal/transcript", "internal/why",
+				"internal/rank", "internal/config", "internal/fleet", "internal/explain/replay", "internal/explain/report", "internal/review",
+				"internal/store", "internal/store/book", "internal/survey", "internal/agent/transcript", "internal/explain/why",
 			},
 			not: outside,
 		},
@@ -146,26 +144,26 @@ func rules() map[string]rule {
 		// A declaration builds addresses of pages by net/url.
 		"internal/view": {
 			house: []string{
-				"internal/bandit", "internal/fleet", "internal/inspect", "internal/markup", "internal/plot", "internal/replay", "internal/report", "internal/review",
-				"internal/screen", "internal/selector", "internal/survey", "internal/why",
+				"internal/rank", "internal/fleet", "internal/explain/inspect", "internal/markup", "internal/plot", "internal/explain/replay", "internal/explain/report", "internal/review",
+				"internal/screen", "internal/survey", "internal/explain/why",
 			},
 			not: []string{"context", "database/sql", "log", "net/http", "os", "os/exec", "syscall"},
 		},
 		"internal/screen": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/inspect", "internal/report", "internal/review", "internal/survey", "internal/why"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/explain/inspect", "internal/explain/report", "internal/review", "internal/survey", "internal/explain/why"},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
 			not:     world,
 		},
 		"internal/web": {
 			house: []string{
-				"internal/fleet", "internal/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/report",
-				"internal/review", "internal/screen", "internal/selector", "internal/store", "internal/survey", "internal/transcript", "internal/view",
+				"internal/fleet", "internal/explain/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/explain/report",
+				"internal/review", "internal/screen", "internal/rank", "internal/store", "internal/survey", "internal/agent/transcript", "internal/view",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
-		"internal/metrics": {house: []string{"internal/fleet", "internal/inspect"}, not: world},
+		"internal/metrics": {house: []string{"internal/fleet", "internal/explain/inspect"}, not: world},
 		"internal/top": {
-			house:   []string{"internal/fleet", "internal/inspect", "internal/review", "internal/screen", "internal/view"},
+			house:   []string{"internal/fleet", "internal/explain/inspect", "internal/review", "internal/screen", "internal/view"},
 			foreign: []string{"charm.land/bubbletea/v2", "github.com/charmbracelet/colorprofile", "github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net", "os/exec"},
 		},
@@ -179,17 +177,17 @@ func rules() map[string]rule {
 		// doctor looks at all that a fleet depends on, so it knows the adapters.
 		"internal/doctor": {
 			house: []string{
-				"internal/box", "internal/command", "internal/config", "internal/engine", "internal/fleet", "internal/inspect", "internal/install", "internal/machine",
-				"internal/rundir", "internal/screen", "internal/session", "internal/store", "internal/store/postgres", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/workspace",
+				"internal/box", "internal/agent/command", "internal/config", "internal/engine", "internal/fleet", "internal/explain/inspect", "internal/install", "internal/machine",
+				"internal/agent/rundir", "internal/screen", "internal/agent/session", "internal/store", "internal/store/postgres", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/workspace",
 			},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
 			not:     []string{"database/sql", "net"},
 		},
 		"internal/cli": {
 			house: []string{
-				"internal/bandit", "internal/box", "internal/claim", "internal/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/grade", "internal/inspect", "internal/install",
-				"internal/machine", "internal/metrics", "internal/notice", "internal/replay", "internal/report", "internal/review", "internal/rundir", "internal/screen", "internal/selector", "internal/session",
-				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/transcript", "internal/trust", "internal/view", "internal/web", "internal/why", "internal/workspace", "systemd",
+				"internal/rank", "internal/box", "internal/claim", "internal/agent/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/agent/grade", "internal/explain/inspect", "internal/install",
+				"internal/machine", "internal/metrics", "internal/notice", "internal/explain/replay", "internal/explain/report", "internal/review", "internal/agent/rundir", "internal/screen", "internal/agent/session",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/agent/transcript", "internal/trust", "internal/view", "internal/web", "internal/explain/why", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",
@@ -204,14 +202,14 @@ func rules() map[string]rule {
 		"internal/testkit/must":    {foreign: []string{"github.com/google/go-cmp"}, not: world},
 		"internal/testkit/pgtest":  {house: []string{"internal/testkit/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
 		"internal/testkit/storetest": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/testkit/must", "internal/store", "internal/store/book", "internal/store/table"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/agent/grade", "internal/testkit/must", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/bareclaim": {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
 		"scripts/demofleet": {house: []string{"internal/testkit/pgtest"}},
-		"scripts/lab":       {house: []string{"internal/bandit", "internal/fleet", "internal/report", "scripts/lab/simulate"}},
+		"scripts/lab":       {house: []string{"internal/rank", "internal/fleet", "internal/explain/report", "scripts/lab/simulate"}},
 		"scripts/lab/simulate": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/grade", "internal/plan", "internal/review", "internal/selector"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/agent/grade", "internal/review"},
 			foreign: []string{"gonum.org/v1/gonum/mathext"},
 			not:     append(outside, "os"),
 		},
@@ -220,9 +218,9 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		},
 		"scripts/sbom":       {},
-		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/transcript", "internal/fleet"}},
+		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/agent/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
-			house:   []string{"internal/bandit", "internal/fleet", "internal/machine", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/machine", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},
 		},
 		"scripts/testtrackers": {},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 	"stint/internal/testkit/must"
@@ -63,7 +63,7 @@ func (f benchServer) dsn() string {
 }
 
 func (f benchServer) options() postgres.Options {
-	return postgres.Options{DSN: f.dsn(), Fleet: "bench", Settings: bandit.Defaults(), Patience: time.Minute}
+	return postgres.Options{DSN: f.dsn(), Fleet: "bench", Settings: rank.Defaults(), Patience: time.Minute}
 }
 
 // open opens the store in this process, and connects.

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -283,10 +283,10 @@ type explained struct {
 // that each session was debited against the one that the first fire entitled it to.
 func (s *site) checkNextRanking(grades map[string]float64, before map[string]explained, next fleet.FireID) {
 	s.Helper()
-	settings, after := bandit.Defaults(), s.ranking(7)
+	settings, after := rank.Defaults(), s.ranking(7)
 	const round = 2 // the fires after the first found every lane in use
-	arms := map[string]*bandit.Arm{}
-	var all []*bandit.Arm
+	arms := map[string]*rank.Arm{}
+	var all []*rank.Arm
 	for _, r := range s.runs() {
 		if r.Load != 0 {
 			s.Errorf("%s began under a load of %v, want none: it was the first", r.Category, r.Load)
@@ -294,15 +294,15 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 		// The present weight of the session.
 		w, g := math.Exp2(-float64(round-r.Round)/300), grades[string(r.Category)]
 		slow := math.Exp2(-float64(round-r.Round) / 3000)
-		arm := &bandit.Arm{Round: round, Evidence: bandit.Evidence{
-			At: round, Fast: bandit.Sums{W: w, S: w * g, G2: w * g * g}, Slow: bandit.Sums{W: slow, S: slow * g, G2: slow * g * g},
+		arm := &rank.Arm{Round: round, Evidence: rank.Evidence{
+			At: round, Fast: rank.Sums{W: w, S: w * g, G2: w * g * g}, Slow: rank.Sums{W: slow, S: slow * g, G2: slow * g * g},
 		}}
 		arms[string(r.Category)], all = arm, append(all, arm)
 	}
 	pool := settings.Prior(all)
 	for c, g := range grades {
 		b := settings.Belief(arms[c], pool)
-		want := b.Draw(bandit.Generator(7, next, fleet.Category(c)))
+		want := b.Draw(rank.Generator(7, next, fleet.Category(c)))
 		if !near(after[c].TS, want) || !near(after[c].Mean, b.Mean()) {
 			s.Errorf("%s in fire %d: drew %v, mean %v; want %v, %v", c, next, after[c].TS, after[c].Mean, want, b.Mean())
 		}
@@ -322,7 +322,7 @@ func (s *site) checkNextRanking(grades map[string]float64, before map[string]exp
 func (s *site) runs() []fleet.Run {
 	s.Helper()
 	db := must.Get(sqlite.Open(s.Context(), sqlite.Options{
-		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults(),
+		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: rank.Defaults(),
 	}))(s)
 	defer func() { _ = db.Close() }()
 	list := must.Get(db.RunsSince(s.Context(), time.Unix(0, 0)))(s)

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
@@ -72,7 +72,7 @@ func (p past) fill(tb testing.TB, database string) {
 // learn writes what the runs of the past taught, so that it adds up.
 func (p past) learn(tb testing.TB, database string) {
 	tb.Helper()
-	o := sqlite.Options{Dir: filepath.Dir(database), Now: time.Now, Settings: bandit.Defaults()}
+	o := sqlite.Options{Dir: filepath.Dir(database), Now: time.Now, Settings: rank.Defaults()}
 	db, err := openBeside(database, "rw")
 	if err == nil {
 		err = db.QueryRow("select name, workspace from fleet").Scan(&o.Fleet, &o.Workspace)
@@ -80,13 +80,13 @@ func (p past) learn(tb testing.TB, database string) {
 	must.Do(tb, err)
 	d := must.Get(sqlite.Open(tb.Context(), o))(tb)
 	l := must.Get(d.Ledger(tb.Context()))(tb)
-	st := bandit.State{Settings: o.Settings}
+	st := rank.State{Settings: o.Settings}
 	for _, r := range l.Runs {
 		if r.Nth > 0 {
-			st.Fold(bandit.Event{Seq: st.Seq + 1, Kind: bandit.Began, Category: r.Category})
+			st.Fold(rank.Event{Seq: st.Seq + 1, Kind: rank.Began, Category: r.Category})
 		}
 		if r.Counted > 0 {
-			st.Fold(bandit.Event{Seq: st.Seq + 1, Kind: bandit.Ended, Category: r.Category, Grade: *r.First})
+			st.Fold(rank.Event{Seq: st.Seq + 1, Kind: rank.Ended, Category: r.Category, Grade: *r.First})
 		}
 	}
 	if text, _ := json.Marshal(st); st.Seq > 0 { // the events are forgotten

@@ -22,9 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
-	"stint/internal/bandit"
 	"stint/internal/claim"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
@@ -464,7 +464,7 @@ func TestKilledLaneAlone(t *testing.T) {
 func (s *site) corpses(n int) *sqlite.DB {
 	s.Helper()
 	state := s.path("state")
-	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: bandit.Defaults()})
+	db, err := sqlite.Open(s.Context(), sqlite.Options{Dir: state, Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: rank.Defaults()})
 	must.Do(s, err)
 	s.Cleanup(func() { _ = db.Close() })
 	for i := range n {

@@ -62,7 +62,7 @@ func setupScript(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, ".home")
 	name := fmt.Sprintf("s%d_%x", os.Getpid(), crc32.ChecksumIEEE([]byte(env.WorkDir)))
 	bin, _, _ := strings.Cut(env.Getenv("PATH"), string(filepath.ListSeparator))
-	recorded, err := filepath.Abs("../../internal/transcript/testdata") // what real agents printed
+	recorded, err := filepath.Abs("../../internal/agent/transcript/testdata") // what real agents printed
 	if err != nil {
 		return err
 	}

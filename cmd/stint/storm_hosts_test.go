@@ -25,9 +25,9 @@ import (
 	"github.com/anishathalye/porcupine"
 	"golang.org/x/sys/unix"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/machine"
+	"stint/internal/rank"
 	"stint/internal/store/postgres"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
@@ -153,7 +153,7 @@ func newHostsStorm(t *testing.T) *hostsStorm {
 		s.closes(c.Remove)
 		if s.cluster == nil {
 			s.cluster = c
-			must.Get(postgres.Migrate(t.Context(), postgres.Options{DSN: c.DSN(), Fleet: "storm", Settings: bandit.Defaults()}))(t)
+			must.Get(postgres.Migrate(t.Context(), postgres.Options{DSN: c.DSN(), Fleet: "storm", Settings: rank.Defaults()}))(t)
 		}
 		p := must.Get(c.Pooler(4))(t)
 		s.closes(p.Close)

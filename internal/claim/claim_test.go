@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/claim"
 	"stint/internal/fleet"
-	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"

@@ -11,8 +11,8 @@ import (
 	"github.com/gofrs/flock"
 	"golang.org/x/sys/unix"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/fleet"
-	"stint/internal/rundir"
 )
 
 // Locks is the fleet's state folder, in which the locks of this machine are kept: flock(2) on files

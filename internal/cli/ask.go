@@ -8,10 +8,10 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/config"
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/rundir"
 	"stint/internal/store"
 )
 

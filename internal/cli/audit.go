@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/bandit"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/view"
 )
@@ -107,7 +107,7 @@ func (a *app) printAudit(r report.Audit) {
 		fmt.Fprintln(a.Stdout, "alarm: "+f.Why())
 	}
 	for _, c := range r.Categories {
-		if c.Judgement != bandit.Fair {
+		if c.Judgement != rank.Fair {
 			fmt.Fprintln(a.Stdout, "alarm: "+c.Why())
 		}
 	}

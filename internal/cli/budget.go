@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 	"stint/internal/view"

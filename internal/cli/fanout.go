@@ -10,13 +10,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/session"
 	"stint/internal/config"
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/install"
 	"stint/internal/plain"
-	"stint/internal/selector"
-	"stint/internal/session"
+	"stint/internal/rank"
 	"stint/internal/systemd"
 	"stint/internal/view"
 )
@@ -140,12 +140,12 @@ func (a *app) readPayload(from string) ([]byte, error) {
 		return nil, usage(fmt.Errorf("--selector %s: not JSON: it is empty", from))
 	}
 	// A payload that cannot be followed is refused before a store is opened for it.
-	_, err = selector.ParsePayload(data)
+	_, err = rank.ParsePayload(data)
 	return data, err
 }
 
 func (a *app) printFire(r engine.FireReport) {
-	var terms map[string]selector.Explain
+	var terms map[string]rank.Explain
 	if r.Ranking != nil {
 		terms = r.Ranking.Payload().Explain
 	}

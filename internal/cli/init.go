@@ -19,12 +19,12 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/session"
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/fleet"
 	"stint/internal/install"
 	"stint/internal/plain"
-	"stint/internal/session"
 	"stint/internal/store/sqlite"
 	"stint/internal/systemd"
 	"stint/internal/task"

@@ -11,11 +11,11 @@ import (
 	"os"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/install"
 	"stint/internal/plain"
+	"stint/internal/rank"
 )
 
 // importGrades has the sessions count that an older fleet had.
@@ -55,7 +55,7 @@ func (s *setup) importGrades(ctx context.Context, c *config.Config) error {
 }
 
 // readGrades reads a JSON object from each line that is not empty. An error names the line.
-func readGrades(in io.Reader, name string, c *config.Config, now time.Time) (list []bandit.Session, err error) {
+func readGrades(in io.Reader, name string, c *config.Config, now time.Time) (list []rank.Session, err error) {
 	lines, n := bufio.NewScanner(in), 1
 	for ; lines.Scan(); n++ {
 		if text := bytes.TrimSpace(lines.Bytes()); len(text) > 0 {
@@ -75,7 +75,7 @@ func readGrades(in io.Reader, name string, c *config.Config, now time.Time) (lis
 	return list, nil
 }
 
-func readGrade(text []byte, c *config.Config, now time.Time) (x bandit.Session, err error) {
+func readGrade(text []byte, c *config.Config, now time.Time) (x rank.Session, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&x); err != nil {

@@ -16,13 +16,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/session"
+	"stint/internal/agent/transcript"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
-	"stint/internal/session"
 	"stint/internal/store"
-	"stint/internal/transcript"
 )
 
 type logsOptions struct {

@@ -8,16 +8,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/grade"
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/machine"
 	"stint/internal/notice"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/review"
-	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 	"stint/internal/view"
@@ -47,7 +47,7 @@ func (a *app) objects(command string) []object {
 		"review show":   {view.ReviewDetail(none, nil, nil, never)},
 		"review reject": {reviewed}, "review checkout": {reviewed}, "review publish": {reviewed},
 		"run":  {view.Run(), previewObject(), view.Tagged{Of: grade.EvidenceObject{}}, view.Tagged{Of: grade.OpinionObject{}}},
-		"runs": {view.Runs()}, "select": {view.Tagged{Of: selector.Payload{}}},
+		"runs": {view.Runs()}, "select": {view.Tagged{Of: rank.Payload{}}},
 		"serve": {serveObject("", ""), view.Ranking(nil, nil), web.FailureObject()},
 		"show":  {view.RunDetail()}, "status": {view.Status("")}, "stop": {a.stopObject()},
 		"store accept": {store}, "store copy": {store}, "store migrate": {store}, "task add": {task}, "task done": {task}, "task show": {task},

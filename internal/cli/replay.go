@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/explain/replay"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/replay"
 	"stint/internal/view"
 )
 

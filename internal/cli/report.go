@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/store"
 	"stint/internal/view"

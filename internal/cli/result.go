@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/grade"
+	"stint/internal/agent/rundir"
 	"stint/internal/door"
 	"stint/internal/fleet"
-	"stint/internal/grade"
-	"stint/internal/rundir"
 )
 
 func newResult(a *app) *cobra.Command {

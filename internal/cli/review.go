@@ -17,8 +17,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/screen"

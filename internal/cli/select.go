@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"stint/internal/config"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/view"
 )
 
@@ -65,7 +65,7 @@ unless it is over its cap. The same store, clock and seed give the same ranking.
 }
 
 // printRanking lists the categories that can start; where there is none, why each cannot.
-func (a *app) printRanking(s selector.Selection) {
+func (a *app) printRanking(s rank.Selection) {
 	if len(s.Ranked()) == 0 {
 		a.printSentences(s)
 	}
@@ -82,8 +82,8 @@ func (a *app) printRanking(s selector.Selection) {
 	}
 }
 
-func (a *app) printSentences(s selector.Selection) {
-	for _, sentence := range s.Sentences(selector.Figures) {
+func (a *app) printSentences(s rank.Selection) {
+	for _, sentence := range s.Sentences(rank.Figures) {
 		fmt.Fprintln(a.Stdout, plain.Text(sentence))
 	}
 }
@@ -96,7 +96,7 @@ func mark(start bool) string {
 	return " "
 }
 
-func (a *app) printExplain(s selector.Selection) {
+func (a *app) printExplain(s rank.Selection) {
 	if !s.Alone() {
 		a.print(append(view.Scores(s).Lines(a.style()), ""))
 	}

@@ -22,12 +22,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/config"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/machine"
 	"stint/internal/review"
-	"stint/internal/rundir"
 	"stint/internal/trust"
 	"stint/internal/view"
 	"stint/internal/web"

@@ -7,11 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/rundir"
+	"stint/internal/agent/transcript"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/rundir"
 	"stint/internal/screen"
-	"stint/internal/transcript"
 	"stint/internal/view"
 )
 

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 	"stint/internal/screen"
 	"stint/internal/view"
 )

@@ -12,8 +12,8 @@ import (
 
 	"stint/internal/claim"
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 

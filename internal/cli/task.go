@@ -10,8 +10,8 @@ import (
 	"stint/internal/door"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/screen"
-	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/survey"
 	"stint/internal/view"
@@ -32,7 +32,7 @@ type standings struct {
 // standings puts tasks in the states that are remembered of them, and says of those that
 // are blocked why; with a fleet, also for which other work they wait.
 func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f *survey.Reader, tasks []fleet.Task) (known standings, err error) {
-	q := selector.Queue{Tasks: tasks, At: a.Now()}
+	q := rank.Queue{Tasks: tasks, At: a.Now()}
 	known = standings{map[fleet.TaskID]string{}, map[fleet.TaskID]string{}}
 	if s != nil {
 		snapshot, err := s.Snapshot(ctx)

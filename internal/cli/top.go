@@ -17,14 +17,14 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/rundir"
+	"stint/internal/agent/transcript"
 	"stint/internal/config"
 	"stint/internal/doctor"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/review"
-	"stint/internal/rundir"
 	"stint/internal/top"
-	"stint/internal/transcript"
 )
 
 func newTop(a *app) *cobra.Command {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/testkit/must"
 	"stint/internal/top"
-	"stint/internal/transcript"
 )
 
 // TestReadLogEnd reads whole lines of the end of a log, and nothing where there is none.

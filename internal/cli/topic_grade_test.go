@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/grade"
+	"stint/internal/agent/grade"
 	"stint/internal/testkit/must"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/testkit/must"
 	"stint/internal/view"
 )
@@ -50,7 +50,7 @@ func topicText(t *testing.T, name string) string {
 func TestRankingTopic(t *testing.T) {
 	t.Parallel()
 	text := strings.Join(strings.Fields(topicText(t, "ranking.md")), " ")
-	s := bandit.Defaults()
+	s := rank.Defaults()
 	c := must.Get(config.Parse("stint.toml", config.Sample(config.SampleOptions{Fleet: "f", State: "/state"}), config.Options{
 		Getenv: func(string) string { return "" },
 	}))(t)

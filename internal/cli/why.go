@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/why"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/screen"
-	"stint/internal/selector"
 	"stint/internal/view"
-	"stint/internal/why"
 )
 
 func newWhy(a *app) *cobra.Command {
@@ -34,7 +34,7 @@ that several things have is taken for the first of fire, run, category and task;
   stint why code
   stint why --task code`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, q := cmd.Context(), inspect.WhyQuestion{Name: args[0], Detail: selector.Detail(explain || a.json)}
+			ctx, q := cmd.Context(), inspect.WhyQuestion{Name: args[0], Detail: rank.Detail(explain || a.json)}
 			for _, kind := range why.Kinds() {
 				if asked, _ := cmd.Flags().GetBool(string(kind)); asked { // an error is of an unknown flag alone
 					q.Kind = kind

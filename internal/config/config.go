@@ -17,9 +17,9 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/bandit"
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
+	"stint/internal/rank"
 )
 
 // FileName is the name of a configuration in the folder that it configures.
@@ -120,8 +120,8 @@ type Selector struct {
 }
 
 // Settings are those of the built-in selector.
-func (s Selector) Settings() bandit.Settings {
-	b := bandit.Defaults() // the others are constants
+func (s Selector) Settings() rank.Settings {
+	b := rank.Defaults() // the others are constants
 	b.Floor, b.Cap = s.Floor, s.Cap
 	return b
 }
@@ -177,8 +177,8 @@ type Budget struct {
 }
 
 // Amounts are the bounds of what the ranking can price.
-func (b Budget) Amounts() bandit.Amounts {
-	return bandit.Amounts{bandit.USD: b.USD, bandit.Tokens: float64(b.Tokens)}
+func (b Budget) Amounts() rank.Amounts {
+	return rank.Amounts{rank.USD: b.USD, rank.Tokens: float64(b.Tokens)}
 }
 
 // Agent is a named command that does the work. Its defaults are those of its preset.

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/transcript"
 )
 
 // form is a rule for a string.

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 // DefaultPreset is any program: nothing is known of it.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
-	"stint/internal/transcript"
 )
 
 func TestPresetGivesEveryKeyADefault(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 // Price is the price of a model's tokens, in USD for a million of them.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/config"
-	"stint/internal/transcript"
 )
 
 func TestPricesOf(t *testing.T) {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"stint/internal/agent/session"
 	"stint/internal/box"
 	"stint/internal/fleet"
-	"stint/internal/session"
 )
 
 func (d *Doctor) examineBoxes(ctx context.Context) (list []Finding) {

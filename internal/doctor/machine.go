@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"

@@ -9,8 +9,8 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/store"
 )

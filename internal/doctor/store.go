@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/fleet"
 	"stint/internal/machine"
 	"stint/internal/plain"
-	"stint/internal/rundir"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 	"stint/internal/store/sqlite"

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"

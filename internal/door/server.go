@@ -14,8 +14,8 @@ import (
 	"syscall"
 	"time"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/fleet"
-	"stint/internal/rundir"
 )
 
 const (

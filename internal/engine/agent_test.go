@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 )
 
 // installed is agents of which only some are installed. It notes what was run.

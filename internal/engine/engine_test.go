@@ -19,15 +19,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/bandit"
+	"stint/internal/agent/rundir"
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/replay"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/replay"
-	"stint/internal/rundir"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/survey"
@@ -249,7 +248,7 @@ func (b *bench) fire(o engine.FanoutOptions) (engine.FireReport, error) {
 }
 
 // inputs returns the input of a fire's ranking.
-func inputs(t *testing.T, f fleet.Fire) (in selector.Input) {
+func inputs(t *testing.T, f fleet.Fire) (in rank.Input) {
 	t.Helper()
 	if err := json.Unmarshal(f.Inputs, &in); err != nil {
 		t.Errorf("inputs of fire %d: %v", f.ID, err)
@@ -285,7 +284,7 @@ func (b *bench) arm(c fleet.Category) store.Arm {
 func (b *bench) wantsGrades(c fleet.Category, sessions int, grades ...float64) {
 	b.Helper()
 	arm := b.arm(c)
-	want := bandit.Sums{W: float64(len(grades))}
+	want := rank.Sums{W: float64(len(grades))}
 	for _, g := range grades {
 		want.S += g
 		want.G2 += g * g

@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/agent/grade"
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
-	"stint/internal/transcript"
 )
 
 // TestTableOfFaults compares the outcomes of the recorded logs of the real programs with a table.

@@ -13,8 +13,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/plan"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/survey"
 )
@@ -37,11 +36,11 @@ type FanoutOptions struct {
 type FireReport struct {
 	fleet.Fire
 	DryRun bool
-	Tier   selector.Tier // 0 when another selector's payload was followed
+	Tier   rank.Tier // 0 when another selector's payload was followed
 
 	// Ranking is the ranking that a fire followed; nil: another selector's payload, or the fire is one of
 	// the record.
-	Ranking *selector.Selection
+	Ranking *rank.Selection
 }
 
 // Fanout fires once: it closes runs whose sessions are gone, looks, decides, records, starts the workers, and then keeps
@@ -184,23 +183,23 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 	situation.Forced = o.Forced
 	in := e.Input(v, situation, o.Seed)
 	in.Workers, in.Forced = o.Workers, o.Forced
-	s := selector.Rank(in)
+	s := rank.Rank(in)
 	r := FireReport{DryRun: o.DryRun, Fire: fleet.Fire{
 		Host: e.Here.Host, Pool: v.Pool, At: v.Now, Seed: in.Seed, Workers: o.Workers, Due: map[fleet.Category]float64{},
 	}}
-	decision := plan.Input{Input: in, Order: s.ByDraws(), Allowed: e.Config.Fanout.Allow}
+	decision := rank.PlanInput{Input: in, Order: s.ByDraws(), Allowed: e.Config.Fanout.Allow}
 	err := e.follow(ctx, &r, &decision, s, o.Payload)
 	if err != nil {
 		return FireReport{}, err
 	}
 	if task := decision.Request.Task; task != "" {
 		c := fleet.Category(decision.Request.Categories[0].Category)
-		decision.Offer = &selector.Offer{Task: task, Category: c, Refused: situation.Refuse(c, task)}
+		decision.Offer = &rank.Offer{Task: task, Category: c, Refused: situation.Refuse(c, task)}
 	}
 	if r.Inputs, err = json.Marshal(decision.Input); err != nil {
 		return FireReport{}, err
 	}
-	p := plan.Decide(decision)
+	p := rank.Decide(decision)
 	r.Choices, r.Allowed = p.Choices, decision.Allowed
 	if s.Moves() || r.Count(fleet.Spawn) > 0 { // another selector may start what is out
 		for _, c := range s.Candidates {
@@ -216,7 +215,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 		}
 	}
 	if p.Net {
-		e.Log.WarnContext(ctx, "the payload is no ranking: none of selected, diversity_alternatives, alternatives and all_scores is in it", slog.String("reason", plan.ReasonSafetyNet))
+		e.Log.WarnContext(ctx, "the payload is no ranking: none of selected, diversity_alternatives, alternatives and all_scores is in it", slog.String("reason", rank.ReasonSafetyNet))
 	}
 	for _, c := range p.Choices {
 		if c.By == fleet.HinderedByUnknown || c.Source != "" && c.By.Elsewhere() {
@@ -228,11 +227,11 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 
 // follow decides whose ranking the fire follows: a payload that was handed in, another
 // selector's, or stint's own.
-func (e *Engine) follow(ctx context.Context, r *FireReport, decision *plan.Input, s selector.Selection, payload []byte) (err error) {
+func (e *Engine) follow(ctx context.Context, r *FireReport, decision *rank.PlanInput, s rank.Selection, payload []byte) (err error) {
 	own := s.Payload()
 	if payload != nil {
 		r.Selection = payload
-		if decision.Request, err = selector.ParsePayload(payload); err != nil {
+		if decision.Request, err = rank.ParsePayload(payload); err != nil {
 			return err
 		}
 		return decision.Request.Known(s.Input)
@@ -243,7 +242,7 @@ func (e *Engine) follow(ctx context.Context, r *FireReport, decision *plan.Input
 	}
 	if e.Ranker != nil {
 		if r.Selection, err = e.Ranker.Ask(ctx, text); err == nil {
-			decision.Request, err = selector.ParsePayload(r.Selection)
+			decision.Request, err = rank.ParsePayload(r.Selection)
 		}
 		switch {
 		case err == nil:

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/grade"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/plain"
 	"stint/internal/review"
 	"stint/internal/store"

@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/testkit/must"
 )
 
@@ -165,7 +165,7 @@ func TestPayloadOfAnotherPool(t *testing.T) {
 			if c.Decision == fleet.Spawn && c.Source != tt.source {
 				t.Errorf("%s: got %s from %s, want %s", tt.name, c.Category, c.Source, tt.source)
 			}
-			if want := selector.OfPool(b.Config.Categories[c.Category].Pool); c.Decision != fleet.Spawn && reasons[c.Category] != want {
+			if want := rank.OfPool(b.Config.Categories[c.Category].Pool); c.Decision != fleet.Spawn && reasons[c.Category] != want {
 				t.Errorf("%s: got %s skipped for %q, want %q", tt.name, c.Category, c.Reason, want)
 			}
 		}

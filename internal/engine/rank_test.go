@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/store"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"

@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"stint/internal/bandit"
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/machine"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -91,7 +91,7 @@ func (b *bench) checkRecord() {
 	b.Helper()
 	var r report.Record
 	must.Do(b, b.db.EachLaneHold(b.Context(), time.Time{}, r.Holds.Add))
-	if v := report.NewAudit(r, bandit.Settings{}).Violations; v != nil {
+	if v := report.NewAudit(r, rank.Settings{}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
 }

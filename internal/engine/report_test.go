@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stint/internal/engine"
-	"stint/internal/inspect"
-	"stint/internal/report"
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/machine"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
@@ -66,7 +66,7 @@ func (b *bench) follower(r fleet.Run) fleet.Run {
 }
 
 // explained returns the ranking's candidate for code.
-func (b *bench) explained() selector.Candidate {
+func (b *bench) explained() rank.Candidate {
 	b.Helper()
 	s := must.Get(b.explain().Select(b.Context(), inspect.SelectOptions{}))(b)
 	for _, c := range s.Candidates {
@@ -75,7 +75,7 @@ func (b *bench) explained() selector.Candidate {
 		}
 	}
 	b.Fatal("code is not explained")
-	return selector.Candidate{}
+	return rank.Candidate{}
 }
 
 func TestGoodSessionIsFollowedOnce(t *testing.T) {
@@ -299,7 +299,7 @@ func TestLookedAtAgain(t *testing.T) {
 				b.Error(err)
 			}
 		}, fleet.Cancelled, "paused: lunch"},
-		{"not allowed any more", func(b *bench) { b.Config.Fanout.Allow = []fleet.Category{"docs"} }, fleet.Cancelled, selector.ReasonNotAllowed},
+		{"not allowed any more", func(b *bench) { b.Config.Fanout.Allow = []fleet.Category{"docs"} }, fleet.Cancelled, rank.ReasonNotAllowed},
 		{"a shorter chain", func(b *bench) {
 			c := b.Config.Categories["code"]
 			c.MaxChain = 0

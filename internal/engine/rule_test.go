@@ -17,7 +17,7 @@ import (
 	"stint/internal/engine"
 	"stint/internal/fleet"
 	"stint/internal/machine"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -79,7 +79,7 @@ func obstacles() []obstacle {
 		{kind: fleet.HinderedByHost, name: "for other hosts", meet: func(b *bench) {
 			b.change(func(c *config.Category) { c.Hosts = []string{"gpu-*"} })
 		}, want: "not for this host: its hosts are gpu-*"},
-		{kind: fleet.HinderedByList, name: "not for fires", meet: func(b *bench) { b.Config.Fanout.Allow = []fleet.Category{"docs"} }, want: selector.ReasonNotAllowed, yields: true},
+		{kind: fleet.HinderedByList, name: "not for fires", meet: func(b *bench) { b.Config.Fanout.Allow = []fleet.Category{"docs"} }, want: rank.ReasonNotAllowed, yields: true},
 		{kind: fleet.HinderedByPause, name: "paused", meet: func(b *bench) {
 			must.Do(b, b.db.Pause(b.Context(), fleet.Pause{Category: "code", Reason: "deploy window"}))
 		}, want: "paused: deploy window", yields: true},
@@ -109,19 +109,19 @@ func obstacles() []obstacle {
 		}, want: "source tracker failed"},
 		{kind: fleet.HinderedByTasks, name: "no workable task", meet: func(b *bench) {
 			must.Do(b, os.Remove(filepath.Join(b.Config.Tasks.Dir, "fix.md")))
-		}, want: selector.ReasonNoTask},
+		}, want: rank.ReasonNoTask},
 		{kind: fleet.HinderedByClaim, name: "all claimed", meet: func(b *bench) {
 			b.otherTask()
 			_, _, err := b.db.Take(b.Context(), store.TakeRequest{Key: "other", Holder: "ann", TTL: time.Hour})
 			must.Do(b, err)
-		}, want: selector.ReasonAllClaimed},
+		}, want: rank.ReasonAllClaimed},
 		{kind: fleet.HinderedByEmpty, name: "every task rests", config: restless, meet: func(b *bench) {
 			b.otherTask()
 			b.Runner = agent(nil)
 			for range 2 {
 				must.Get(b.Run(b.Context(), engine.RunOptions{Category: "code"}))(b)
 			}
-		}, want: selector.ReasonAllRest, alone: "its own session has the lane", yields: true},
+		}, want: rank.ReasonAllRest, alone: "its own session has the lane", yields: true},
 		{kind: fleet.HinderedByBackoff, name: "back-off", config: restless, meet: func(b *bench) {
 			b.noop("0noop1", "empty")
 			b.noop("0noop2", "void")

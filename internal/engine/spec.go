@@ -11,11 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -344,7 +344,7 @@ func (e *Engine) matching(lessons []fleet.Lesson, r fleet.Run, task *fleet.Task)
 			continue
 		}
 		size += len(l.Body) // also of one that is withheld: whether others fit must not depend on chance
-		injected := bandit.Chance(string(r.ID), string(l.ID)) >= e.Withhold
+		injected := rank.Chance(string(r.ID), string(l.ID)) >= e.Withhold
 		uses = append(uses, fleet.LessonUse{Lesson: l.ID, Version: l.Version(), Injected: injected})
 		if injected {
 			given = append(given, l)

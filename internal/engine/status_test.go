@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"stint/internal/engine"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 const (

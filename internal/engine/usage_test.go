@@ -10,9 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"stint/internal/agent/rundir"
 	"stint/internal/engine"
 	"stint/internal/fleet"
-	"stint/internal/rundir"
 	"stint/internal/testkit/must"
 )
 

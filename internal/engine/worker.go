@@ -13,14 +13,13 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/grade"
 	"stint/internal/claim"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/plain"
-	"stint/internal/plan"
+	"stint/internal/rank"
 	"stint/internal/review"
-	"stint/internal/selector"
 	"stint/internal/store"
 	"stint/internal/survey"
 )
@@ -116,7 +115,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		return fleet.Run{}, e.UnknownCategory(o.Category)
 	}
 	if why := e.Config.NotForHost(o.Category); why != "" {
-		return fleet.Run{}, fleet.WithHint(fmt.Errorf("category %s: %s: %w", o.Category, selector.NotHere(why), fleet.ErrUsage),
+		return fleet.Run{}, fleet.WithHint(fmt.Errorf("category %s: %s: %w", o.Category, rank.NotHere(why), fleet.ErrUsage),
 			fmt.Sprintf("run it there, or change hosts in [category.%s], or [host.%s], of %s", o.Category, e.Config.Host.Name, e.Config.Path))
 	}
 	run := e.newRun(o.Category, fleet.FromHand, e.Now())
@@ -221,7 +220,7 @@ func (w *worker) refused(ctx context.Context) (v fleet.Verdict, err error) {
 		return v, nil
 	}
 	if most := w.Config.Categories[w.run.Category].MaxChain; w.run.ChainDepth > most {
-		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: plan.ChainEnds(most)}, nil
+		return fleet.Verdict{Outcome: fleet.Cancelled, Reason: rank.ChainEnds(most)}, nil
 	}
 	now, err := w.Look(ctx)
 	if err != nil {
@@ -246,7 +245,7 @@ func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool
 	s.Begins = begins
 	for i := range s.Facts {
 		if s.Facts[i].Rests = (time.Time{}); begins {
-			s.Facts[i].Gate = selector.Obstacle{}
+			s.Facts[i].Gate = rank.Obstacle{}
 		}
 	}
 	o := w.rule(v, s).Blocker(c, 0)
@@ -254,8 +253,8 @@ func (w *worker) admit(v survey.View, begins bool) (reason string, standing bool
 }
 
 // rule says which category may have one more session, as it says to fires.
-func (w *worker) rule(v survey.View, s selector.Situation) plan.Input {
-	in := plan.Input{Input: w.Input(v, s, nil)}
+func (w *worker) rule(v survey.View, s rank.Situation) rank.PlanInput {
+	in := rank.PlanInput{Input: w.Input(v, s, nil)}
 	in.Workers = 1
 	return in
 }
@@ -528,7 +527,7 @@ func (w *worker) choose(ctx context.Context, c config.Category, k *work, seen su
 
 // queue orders the tasks that the session tries. A session that a fire started is in the round of that fire, not in
 // the one to come.
-func (w *worker) queue(v survey.View) selector.Queue {
+func (w *worker) queue(v survey.View) rank.Queue {
 	q := w.Engine.Queue(v)
 	q.First = w.first
 	if q.ByHand = w.run.Source == fleet.FromHand; !q.ByHand {
@@ -1182,11 +1181,11 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 	if w.run.Verdict.Outcome != fleet.Productive || c.MaxChain == 0 {
 		return nil
 	}
-	chain := plan.Chain{
+	chain := rank.Chain{
 		Outcome: w.run.Verdict.Outcome, Grade: w.run.Verdict.Grade, Depth: w.run.ChainDepth, Most: c.MaxChain, From: c.Respawn,
 		Later: w.Later != nil && w.run.Unit != "",
 	}
-	follows, reason := plan.Respawn(chain)
+	follows, reason := rank.Respawn(chain)
 	var (
 		v    survey.View
 		next *fleet.Run
@@ -1201,12 +1200,12 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		arm := v.Snapshot.Arms[w.run.Category]
 		_, chain.Surplus = arm.Settled(w.Config.Selector.Settings())
 		chain.Out, _ = w.admit(v, false) // apart from the rest that it takes first
-		follows, reason = plan.Respawn(chain)
+		follows, reason = rank.Respawn(chain)
 	}
 	if follows {
 		now := w.Now()
 		r := w.newRun(w.run.Category, fleet.FromRespawn, now)
-		if agent, _, free := w.Seats(v).Take(selector.AgentNames(selector.Rank(w.Input(v, w.Situation(v), nil)).ByDraws()[r.Category])); free {
+		if agent, _, free := w.Seats(v).Take(rank.AgentNames(rank.Rank(w.Input(v, w.Situation(v), nil)).ByDraws()[r.Category])); free {
 			r.Agent = agent
 		}
 		r.Fire, r.Rank, r.ChainDepth, r.NotBefore = w.run.Fire, w.run.Rank, w.run.ChainDepth+1, now.Add(c.Cooldown)

@@ -21,11 +21,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"stint/internal/bandit"
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/engine"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/task"
 	"stint/internal/testkit/must"
@@ -282,7 +282,7 @@ func (b *bench) checkSettled() {
 			b.Errorf("lane %s.%d of run %s is not given back", h.Category, h.Lane, h.Run)
 		}
 	}
-	if v := report.NewAudit(report.Record{Holds: summed}, bandit.Settings{}).Violations; v != nil {
+	if v := report.NewAudit(report.Record{Holds: summed}, rank.Settings{}).Violations; v != nil {
 		b.Errorf("lanes held twice: %+v", v)
 	}
 	b.addTask("next", "docs", fleet.StateTodo)

@@ -16,7 +16,7 @@ import (
 	"strconv"
 	"sync"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )

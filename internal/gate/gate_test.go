@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 	"stint/internal/gate"
 	"stint/internal/testkit/must"

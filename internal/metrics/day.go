@@ -5,8 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 )
 
 // cell has the labels by which runs of the last day are counted.

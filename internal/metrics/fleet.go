@@ -4,8 +4,8 @@ import (
 	"maps"
 	"slices"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 )
 
 // About has the facts that distinguish one page of metrics from another.

@@ -12,11 +12,11 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"stint/internal/bandit"
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/metrics"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/internal/review"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
@@ -30,7 +30,7 @@ func busy() inspect.Counters {
 	tokens := int64(1500)
 	run := &fleet.RunStatus{Run: fleet.Run{ID: "0000000000000001", Category: "code", Lane: 1}, State: fleet.RunRunning, Tokens: &tokens}
 	crashed := fleet.RunStatus{Run: fleet.Run{ID: "0000000000000002", Category: "gone", Lane: 0}, State: fleet.RunCrashed}
-	arm := bandit.Arm{}
+	arm := rank.Arm{}
 	arm.Sessions, arm.Entitled, arm.Graded, arm.Alarms, arm.NoopsEver = 12, 13.5, 9, 1, 2
 	return inspect.Counters{
 		Status: inspect.Status{
@@ -49,7 +49,7 @@ func busy() inspect.Counters {
 			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{
 				{Decision: fleet.Spawn}, {Decision: fleet.Skip}, {Decision: fleet.Skip},
 			}}},
-			Beliefs: []inspect.Belief{{Category: "code", Graded: 9, Beta: bandit.Beta{A: 3, B: 1}}, {Category: "docs", Beta: bandit.Beta{A: 1, B: 1}}},
+			Beliefs: []inspect.Belief{{Category: "code", Graded: 9, Beta: rank.Beta{A: 3, B: 1}}, {Category: "docs", Beta: rank.Beta{A: 1, B: 1}}},
 			Pauses:  []fleet.Pause{{}, {Category: "docs"}},
 			Stopped: []inspect.StoppedAgent{{}},
 			Waiting: []fleet.Waiting{{Task: "x"}},
@@ -57,7 +57,7 @@ func busy() inspect.Counters {
 			Spent:   []fleet.Spent{{Scope: "fleet", Runs: 4, Tokens: 4200, USD: 1.25}, {Scope: "agent:a\"b\\c\nd", Runs: 1}},
 		},
 		Fires:  7,
-		Arms:   map[fleet.Category]bandit.Arm{"code": arm, "docs": {}},
+		Arms:   map[fleet.Category]rank.Arm{"code": arm, "docs": {}},
 		Shares: map[fleet.Category]float64{"code": 0.75, "docs": 0.25},
 		Day: []fleet.Tally{
 			{Category: "code", Agent: "claude", Outcome: fleet.Productive, Fired: true, Runs: 3, Graded: 3, Grades: 2.25, Tokens: 4000, USD: 1, Worked: time.Hour},

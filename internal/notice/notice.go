@@ -10,7 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 	"stint/internal/notice"
 	"stint/internal/testkit/must"

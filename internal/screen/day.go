@@ -7,9 +7,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/report"
 )
 
 // day tells how the last day went. In brief it has only its sums: trouble comes first

@@ -12,9 +12,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/report"
 	"stint/internal/screen"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"

@@ -9,9 +9,9 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/report"
 )
 
 // Report shows a fleet's work on one page: the findings first, then the figures and the tables.

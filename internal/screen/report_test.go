@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/internal/screen"
 	"stint/internal/view"
 )
@@ -14,8 +14,8 @@ import (
 // reported is a week in which one category got too much, and one nothing.
 func reported() report.Report {
 	const step = 168 * time.Minute
-	o := report.Options{From: before(60 * step), To: noon(), Step: step, Settings: bandit.Defaults(), AllRuns: true}
-	o.Beliefs = map[fleet.Category]bandit.Beta{"code": {A: 30, B: 20}, "cross-repo-maintenance": {A: 1, B: 1}, "docs": {A: 6, B: 1.5}, "triage": {A: 0.8, B: 1.2}}
+	o := report.Options{From: before(60 * step), To: noon(), Step: step, Settings: rank.Defaults(), AllRuns: true}
+	o.Beliefs = map[fleet.Category]rank.Beta{"code": {A: 30, B: 20}, "cross-repo-maintenance": {A: 1, B: 1}, "docs": {A: 6, B: 1.5}, "triage": {A: 0.8, B: 1.2}}
 	r := report.Record{
 		Shares:    map[fleet.Category]float64{"code": 0.25, "cross-repo-maintenance": 0.25, "docs": 0.25, "triage": 0.25},
 		Entitled:  map[fleet.Category]float64{"code": 41.5, "cross-repo-maintenance": 20.25, "docs": 28, "triage": 22.25},

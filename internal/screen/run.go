@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/why"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
-	"stint/internal/why"
 )
 
 // StatusView is a fleet at one moment, and how much of it is to be shown.

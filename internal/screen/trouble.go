@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 	"stint/internal/plain"
 )
 

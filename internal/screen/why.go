@@ -5,8 +5,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"stint/internal/explain/why"
 	"stint/internal/plain"
-	"stint/internal/why"
 )
 
 // Why lays out an answer: the verdict, then what is in the way, each with what would have

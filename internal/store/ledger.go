@@ -3,14 +3,14 @@ package store
 import (
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // Ledger has the record of all that ever ran, and the figures that are kept of it: each of these can be worked
 // out anew.
 type Ledger struct {
-	Recount  bandit.Recount
+	Recount  rank.Recount
 	Runs     []Entry      // oldest first
 	Fires    []fleet.Fire // number and choices, by number
 	LastFire fleet.FireID // that there ever was
@@ -33,16 +33,16 @@ func (e Edge) Gone(id fleet.RunID) bool { return !e.From.IsZero() && id < fleet.
 
 // Entry has the part of a run that the figures depend on.
 type Entry struct {
-	bandit.Recounted // by its row
-	ID               fleet.RunID
-	Agent            string
-	Key              fleet.Key // empty: it had no claim
-	Epoch            fleet.Epoch
-	Open             bool
-	Held             bool
-	Day              string
-	Tokens           int64 // used or, as long as it is not known, reserved
-	USD              float64
+	rank.Recounted // by its row
+	ID             fleet.RunID
+	Agent          string
+	Key            fleet.Key // empty: it had no claim
+	Epoch          fleet.Epoch
+	Open           bool
+	Held           bool
+	Day            string
+	Tokens         int64 // used or, as long as it is not known, reserved
+	USD            float64
 }
 
 // DaySpent is the use of a scope in a day.

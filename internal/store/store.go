@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // Store is all that is remembered of a fleet. A caller that never hears whether a write went through may
@@ -171,7 +171,7 @@ type Fires interface {
 	// Import has the graded sessions of an older fleet count in the ranking, with their age: all of them, or none. They
 	// come before the fleet's first session, else [fleet.ErrUsage]. Another import does nothing, and returns how many
 	// sessions are imported already.
-	Import(ctx context.Context, list []bandit.Session) (already int, err error)
+	Import(ctx context.Context, list []rank.Session) (already int, err error)
 	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
 	// Pause keeps fires from starting what it names, in place of an earlier pause
@@ -193,7 +193,7 @@ type Firing struct {
 	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
 	Host fleet.Host
 	// Budget bounds the use of all sessions of a day.
-	Budget bandit.Amounts
+	Budget rank.Amounts
 	Extra  bool // between the fires of a timer: no round passes
 }
 
@@ -222,8 +222,8 @@ type Snapshot struct {
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
 	Rounds   map[string]map[fleet.Category]fleet.Round // in which each host last fired
-	Prices   bandit.Prices
-	Pairs    map[fleet.Category]bandit.Pairs
+	Prices   rank.Prices
+	Pairs    map[fleet.Category]rank.Pairs
 	Pauses   []fleet.Pause // also those that are over, by category
 	Lineage  fleet.Lineage // zero: one machine has the store to itself
 	Lessons  []Lesson      // by lesson, version and category
@@ -237,7 +237,7 @@ type Snapshot struct {
 
 // Coming returns the arm of a category in the round of the next fire of a machine, if that counts.
 // A machine without an id begins a round with every fire.
-func (s Snapshot) Coming(c fleet.Category, host string) bandit.Arm {
+func (s Snapshot) Coming(c fleet.Category, host string) rank.Arm {
 	arm := s.Arms[c].Arm
 	if host == "" {
 		return arm.Coming(arm.Round)
@@ -258,7 +258,7 @@ func (s Snapshot) Agent(name string) fleet.AgentState {
 			state = a
 		}
 	}
-	state.Others = bandit.Others(s.Pairs, name)
+	state.Others = rank.Others(s.Pairs, name)
 	return state
 }
 
@@ -274,7 +274,7 @@ type TaskSight struct {
 
 // Arm is the memory of a category.
 type Arm struct {
-	bandit.Arm
+	rank.Arm
 	Ended time.Time // of the last session that had a claim; zero without any
 }
 
@@ -283,7 +283,7 @@ type Lesson struct {
 	ID       fleet.LessonID
 	Version  string
 	Category fleet.Category
-	bandit.Trial
+	rank.Trial
 	Exposure float64 // mean, of the sessions behind what is believed of the category
 }
 
@@ -349,7 +349,7 @@ type Runs interface {
 	// session. It returns what was struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
 	// AddFates records what became of the work of runs, once for each run, kind and witness, and
-	// corrects their grades and what was learnt of them, see [bandit.Settings.Revise]. It returns those
+	// corrects their grades and what was learnt of them, see [rank.Settings.Revise]. It returns those
 	// that are news, with the grades. A run that is not on record is passed over.
 	AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error)
 	// Abandon gives back what a run whose session is gone has left: its end, if it

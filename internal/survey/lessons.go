@@ -6,8 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -15,11 +15,11 @@ import (
 type LessonEffect struct {
 	ID       fleet.LessonID
 	Version  string
-	Active   bool         // there is a file of it
-	Edited   bool         // there is a file of another version
-	With     bandit.Tried // its sessions, over all categories
-	Without  bandit.Tried // those from which it was withheld
-	Effect   bandit.Effect
+	Active   bool       // there is a file of it
+	Edited   bool       // there is a file of another version
+	With     rank.Tried // its sessions, over all categories
+	Without  rank.Tried // those from which it was withheld
+	Effect   rank.Effect
 	Missing  [2]int                     // graded sessions until each of [EffectSizes] would show
 	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
 }
@@ -75,9 +75,9 @@ func (f *Reader) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 	list := []LessonEffect{}
 	for _, key := range slices.SortedFunc(maps.Keys(byKey), lessonKey.compare) {
 		r := byKey[key]
-		r.ID, r.Version, r.Effect = key.id, key.version, bandit.EffectOf(trials[key], noise)
+		r.ID, r.Version, r.Effect = key.id, key.version, rank.EffectOf(trials[key], noise)
 		for i, size := range EffectSizes() {
-			r.Missing[i] = bandit.Missing(trials[key], noise, f.Withhold, size)
+			r.Missing[i] = rank.Missing(trials[key], noise, f.Withhold, size)
 		}
 		list = append(list, *r)
 	}
@@ -85,16 +85,16 @@ func (f *Reader) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 }
 
 // trials are those of each lesson, as of the next fire, and the noise of their grades.
-func (f *Reader) trials(s store.Snapshot) (trials map[lessonKey][]bandit.Trial, noise float64) {
-	var all []bandit.Trial
-	trials = map[lessonKey][]bandit.Trial{}
+func (f *Reader) trials(s store.Snapshot) (trials map[lessonKey][]rank.Trial, noise float64) {
+	var all []rank.Trial
+	trials = map[lessonKey][]rank.Trial{}
 	for _, l := range s.Lessons { // ordered, as a sum's last bit is
 		t := f.Config.Selector.Settings().Faded(l.Trial, s.Coming(l.Category, f.Here.Host).Round)
 		all = append(all, t)
 		key := lessonKey{l.ID, l.Version}
 		trials[key] = append(trials[key], t)
 	}
-	return trials, bandit.Noise(all)
+	return trials, rank.Noise(all)
 }
 
 // lessonShifts is, by category, what today's lessons change beside those behind what is
@@ -124,17 +124,17 @@ func (f *Reader) lessonShifts(v View) map[fleet.Category]float64 {
 		}
 		behind[key][l.Category] = l.Exposure
 	}
-	parts := map[fleet.Category][]bandit.Exposure{}
+	parts := map[fleet.Category][]rank.Exposure{}
 	for _, key := range slices.SortedFunc(maps.Keys(trials), lessonKey.compare) {
-		effect := bandit.EffectOf(trials[key], noise).Scored()
+		effect := rank.EffectOf(trials[key], noise).Scored()
 		f.assume(behind[key], v.Snapshot.Arms)
 		for _, c := range f.Config.CategoryNames() {
-			parts[c] = append(parts[c], bandit.Exposure{Effect: effect, Next: today[key][c], Behind: behind[key][c]})
+			parts[c] = append(parts[c], rank.Exposure{Effect: effect, Next: today[key][c], Behind: behind[key][c]})
 		}
 	}
 	shifts := map[fleet.Category]float64{}
 	for c, list := range parts {
-		shifts[c] = bandit.LOO(list)
+		shifts[c] = rank.LOO(list)
 	}
 	return shifts
 }

@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/grade"
+	"stint/internal/agent/transcript"
 	"stint/internal/config"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/plain"
 	"stint/internal/store"
-	"stint/internal/transcript"
 )
 
 // OpenRuns are those that have not ended, with how they do.

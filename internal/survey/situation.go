@@ -7,17 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/selector"
+	"stint/internal/rank"
 	"stint/internal/store/book"
 )
 
 // WithoutAgent says why no session of the category could start now, for want of an agent
 // that can work or of a budget. It has no kind where one could, else that of the first agent.
-func (f *Reader) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
+func (f *Reader) WithoutAgent(v View, c fleet.Category) (o rank.Obstacle) {
 	if o = f.Unfit(v, c, false); o.Kind != "" {
 		return o
 	}
@@ -29,7 +28,7 @@ func (f *Reader) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 		} else if list := f.Refusals(v, c, agent); len(list) > 0 {
 			refusal = list[0]
 		} else {
-			return selector.Obstacle{}
+			return rank.Obstacle{}
 		}
 		o.Kind = cmp.Or(o.Kind, refusal.By)
 		reasons = append(reasons, refusal.Reason)
@@ -41,14 +40,14 @@ func (f *Reader) WithoutAgent(v View, c fleet.Category) (o selector.Obstacle) {
 // Unfit says what of the category's own keeps its sessions from starting, until a person has put
 // it right: a program or the prompt is not as it was confirmed, no clone of the workspace can be made, or no agent has its
 // programs and its secrets. A session asks once more when it begins.
-func (f *Reader) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle {
+func (f *Reader) Unfit(v View, c fleet.Category, begins bool) rank.Obstacle {
 	for _, argv := range f.Config.Categories[c].Commands() {
 		if err := f.Config.Trust.Check(argv, f.Config.Workspace); err != nil {
-			return selector.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
+			return rank.Obstacle{Kind: fleet.HinderedByTrust, Reason: err.Error()}
 		}
 	}
 	if f.Config.Categories[c].OwnClone && v.Unready != "" {
-		return selector.Obstacle{Kind: fleet.HinderedByClone, Reason: "no clone can be made: " + v.Unready}
+		return rank.Obstacle{Kind: fleet.HinderedByClone, Reason: "no clone can be made: " + v.Unready}
 	}
 	var faults []string
 	agents := f.Config.Categories[c].Agents
@@ -58,9 +57,9 @@ func (f *Reader) Unfit(v View, c fleet.Category, begins bool) selector.Obstacle 
 		}
 	}
 	if len(faults) < len(agents) || faults == nil {
-		return selector.Obstacle{}
+		return rank.Obstacle{}
 	}
-	return selector.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
+	return rank.Obstacle{Kind: fleet.HinderedByAgent, Reason: strings.Join(faults, "; ")}
 }
 
 // faulty says why an agent may not or cannot be started, whatever its service says. Programs are
@@ -101,11 +100,11 @@ func (f *Reader) Able(v View, c fleet.Category) (list []string) {
 }
 
 // Seats are the slots of the agents that have a limit of their own.
-func (f *Reader) Seats(v View) selector.Seats {
-	seats := selector.Seats{}
+func (f *Reader) Seats(v View) rank.Seats {
+	seats := rank.Seats{}
 	for name, a := range f.Config.Agents {
 		if a.Slots > 0 {
-			seats[name] = selector.Slot{All: a.Slots, Free: max(0, a.Slots-v.Busy[name])}
+			seats[name] = rank.Slot{All: a.Slots, Free: max(0, a.Slots-v.Busy[name])}
 		}
 	}
 	return seats
@@ -163,12 +162,12 @@ func (f *Reader) free(v View) int {
 }
 
 // Queue orders the tasks for the sessions that a fire starts next.
-func (f *Reader) Queue(v View) selector.Queue {
-	return selector.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: func(c fleet.Category) fleet.Round { return f.coming(v, c).Round }}
+func (f *Reader) Queue(v View) rank.Queue {
+	return rank.Queue{Tasks: v.Tasks, Held: v.Held, Overlaps: v.Overlaps, At: v.Now, Round: func(c fleet.Category) fleet.Round { return f.coming(v, c).Round }}
 }
 
 // coming is a category in the round of the fire that is looked for.
-func (f *Reader) coming(v View, c fleet.Category) bandit.Arm {
+func (f *Reader) coming(v View, c fleet.Category) rank.Arm {
 	if v.Extra {
 		return v.Snapshot.Arms[c].Arm
 	}
@@ -176,12 +175,12 @@ func (f *Reader) coming(v View, c fleet.Category) bandit.Arm {
 }
 
 // Situation returns the facts that decide which categories may be ranked.
-func (f *Reader) Situation(v View) selector.Situation {
-	s := selector.Situation{Queue: f.Queue(v)}
+func (f *Reader) Situation(v View) rank.Situation {
+	s := rank.Situation{Queue: f.Queue(v)}
 	shifts := f.lessonShifts(v)
 	for _, name := range f.Config.CategoryNames() {
 		c, arm := f.Config.Categories[name], v.Snapshot.Arms[name]
-		facts := selector.Facts{
+		facts := rank.Facts{
 			Category:     name,
 			Elsewhere:    f.OtherPool(name, v.Pool),
 			NotForHost:   f.NotForHost(name),
@@ -230,8 +229,8 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 }
 
 // Input returns the input of the ranking.
-func (f *Reader) Input(v View, s selector.Situation, seed *uint64) selector.Input {
-	in := selector.Input{
+func (f *Reader) Input(v View, s rank.Situation, seed *uint64) rank.Input {
+	in := rank.Input{
 		Settings: f.Config.Selector.Settings(), Fire: v.Snapshot.NextFire, At: s.At,
 		Free: f.free(v), Seats: f.Seats(v), Failed: v.Failed, Rates: v.Snapshot.Prices.Rates(v.Pool), Extra: v.Extra,
 	}
@@ -255,5 +254,5 @@ func (f *Reader) barred(name fleet.Category) string {
 	if slices.Contains(f.Config.Fanout.Allow, name) {
 		return ""
 	}
-	return selector.ReasonNotAllowed
+	return rank.ReasonNotAllowed
 }

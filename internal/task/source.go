@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 )
 

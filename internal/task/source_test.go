@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 	"stint/internal/task"
 	"stint/internal/testkit/must"

@@ -16,11 +16,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 
-	"stint/internal/bandit"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
+	"stint/internal/rank"
 	"stint/internal/review"
-	"stint/internal/selector"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
 	"stint/internal/top"
@@ -199,7 +198,7 @@ func idle() top.Moment {
 	l.At = clock()
 	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
 		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
-		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: bandit.Beta{A: 1, B: 1}})
+		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: rank.Beta{A: 1, B: 1}})
 	}
 	l.Timers = []fleet.Timer{{Pool: "autonomous", Active: true, Next: clock().Add(12 * time.Minute)}}
 	return l
@@ -244,9 +243,9 @@ func busy(t *testing.T) top.Moment {
 		run(14, "triage", 140*time.Minute, 40*time.Minute, fleet.Timeout), l.Open[0], l.Open[1],
 	}
 	l.Runs = l.Past
-	in := selector.Input{Settings: bandit.Defaults(), Seed: 7, Fire: 41, At: ago(18 * time.Minute), Workers: 2, Free: 2}
+	in := rank.Input{Settings: rank.Defaults(), Seed: 7, Fire: 41, At: ago(18 * time.Minute), Workers: 2, Free: 2}
 	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
-		in.Candidates = append(in.Candidates, selector.Candidate{Category: c})
+		in.Candidates = append(in.Candidates, rank.Candidate{Category: c})
 	}
 	in.Candidates[3].Out = "no workable task"
 	inputs := must.Get(json.Marshal(in))(t)
@@ -256,7 +255,7 @@ func busy(t *testing.T) top.Moment {
 		{Category: "research", Decision: fleet.Spawn},
 		{Category: "triage", Decision: fleet.Skip, Reason: "no workable task"},
 	}}}
-	for i, b := range []bandit.Beta{{A: 20, B: 8}, {A: 3, B: 3}, {A: 9, B: 2}, {A: 1, B: 6}} {
+	for i, b := range []rank.Beta{{A: 20, B: 8}, {A: 3, B: 3}, {A: 9, B: 2}, {A: 1, B: 6}} {
 		l.Beliefs[i].Beta, l.Beliefs[i].Graded = b, int(b.A+b.B)
 	}
 	l.Bars = map[fleet.Category]inspect.Closure{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
@@ -281,7 +280,7 @@ func many(t *testing.T) top.Moment {
 	for i := range 12 {
 		c := fleet.Category(fmt.Sprintf("work-%d", i))
 		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
-		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: bandit.Beta{A: 2, B: 2}})
+		l.Beliefs = append(l.Beliefs, inspect.Belief{Category: c, Beta: rank.Beta{A: 2, B: 2}})
 	}
 	return l
 }

@@ -10,8 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 )
 
 // Model is what is on the screen.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 )

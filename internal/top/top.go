@@ -14,8 +14,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/review"
 )
 

@@ -8,7 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
 )

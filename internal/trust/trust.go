@@ -19,7 +19,7 @@ import (
 
 	"github.com/google/renameio/v2"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
 	"stint/internal/fleet"
 )
 

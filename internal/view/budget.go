@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 )
 

@@ -5,12 +5,12 @@ import (
 	"strconv"
 	"time"
 
+	"stint/internal/explain/replay"
+	"stint/internal/explain/report"
+	"stint/internal/explain/why"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/replay"
-	"stint/internal/report"
-	"stint/internal/selector"
-	"stint/internal/why"
+	"stint/internal/rank"
 )
 
 // OfFire leads to a fire's page.
@@ -23,7 +23,7 @@ func Fire() View[fleet.Fire] { return FireUnderWay(false, 0, nil) }
 func Fires() View[[]fleet.Fire] { return List("stint/fires@1", "fires", "newest first", Fire()) }
 
 // FireUnderWay is a fire of this moment, with the terms of its scores.
-func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.Explain) View[fleet.Fire] {
+func FireUnderWay(dryRun bool, tier rank.Tier, explain map[string]rank.Explain) View[fleet.Fire] {
 	type fire = fleet.Fire
 	return View[fire]{
 		Schema[fire]("stint/fire@1"),
@@ -33,7 +33,7 @@ func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.E
 		Age("at", "", func(f fire) time.Time { return f.At }),
 		Word("pool", "Pool", "", func(f fire) string { return f.Pool }),
 		Word("seed", "", "", func(f fire) string { return strconv.FormatUint(f.Seed, 10) }),
-		Int("tier", "", "0: another selector's payload", func(fire) selector.Tier { return tier }),
+		Int("tier", "", "0: another selector's payload", func(fire) rank.Tier { return tier }),
 		Int("spawned", "", "", func(f fire) int { return f.Count(fleet.Spawn) }),
 		Int("skipped", "", "", func(f fire) int { return f.Count(fleet.Skip) }),
 		Int("failed", "", "", func(f fire) int { return f.Count(fleet.StartFailed) }),
@@ -46,7 +46,7 @@ func FireUnderWay(dryRun bool, tier selector.Tier, explain map[string]selector.E
 			func(f fire) string { return f.Fallback }),
 		Each("categories", "", Choice(), func(f fire) []fleet.Choice { return f.Choices }),
 		ByName("explain", "object", "The terms of the scores, by category; only of a fire that is under way.",
-			func(fire) map[string]selector.Explain { return explain }).OrAbsent().Tagged(selector.Explain{}),
+			func(fire) map[string]rank.Explain { return explain }).OrAbsent().Tagged(rank.Explain{}),
 	}
 }
 
@@ -82,7 +82,7 @@ func Choice() View[fleet.Choice] {
 // Ranking is a recorded fire, ranked again; nil: it cannot be. Runs are those of the fire.
 func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 	type fire = fleet.Fire
-	followed, tier := "other", selector.Tier(0)
+	followed, tier := "other", rank.Tier(0)
 	if r != nil && r.Followed {
 		followed, tier = "stint", r.Selection.Tier
 	}
@@ -95,14 +95,14 @@ func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 			if r == nil {
 				return nil
 			}
-			return r.Selection.Sentences(selector.Figures)
+			return r.Selection.Sentences(rank.Figures)
 		}),
-		Data("selection", "object or null", "null: the record cannot be ranked again", func(fire) *selector.Payload {
+		Data("selection", "object or null", "null: the record cannot be ranked again", func(fire) *rank.Payload {
 			if r == nil {
 				return nil
 			}
 			return new(r.Selection.Payload())
-		}).Tagged(selector.Payload{}),
+		}).Tagged(rank.Payload{}),
 		Each("runs", "of this fire", Run(), func(fire) []fleet.RunStatus { return runs }),
 	}
 }
@@ -137,6 +137,6 @@ func Replay() View[replay.Result] {
 			Text("replayed", "", "", func(d replay.Difference) string { return d.Replayed }),
 		}, func(r result) []replay.Difference { return r.Differences }),
 		Each("categories", "decided again; unit and run are the record's", Choice(), DecidedAgain),
-		Data("selection", "object", "ranked again", func(r result) selector.Payload { return r.Selection.Payload() }).Tagged(selector.Payload{}),
+		Data("selection", "object", "ranked again", func(r result) rank.Payload { return r.Selection.Payload() }).Tagged(rank.Payload{}),
 	}
 }

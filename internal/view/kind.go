@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	h "stint/internal/markup"
 	"stint/internal/plain"
-	"stint/internal/report"
 	"stint/internal/screen"
 )
 

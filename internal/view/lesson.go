@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/survey"
 )
 
@@ -19,7 +19,7 @@ func Lesson() View[survey.LessonEffect] {
 	type lesson = survey.LessonEffect
 	low := func(l lesson) float64 { v, _ := l.Effect.Interval(); return v }
 	high := func(l lesson) float64 { _, v := l.Effect.Interval(); return v }
-	empty, failed := func(t bandit.Tried) int { return t.Empty }, func(t bandit.Tried) int { return t.Failed }
+	empty, failed := func(t rank.Tried) int { return t.Empty }, func(t rank.Tried) int { return t.Failed }
 	return View[lesson]{
 		Word("id", "", "", func(l lesson) fleet.LessonID { return l.ID }),
 		Word("version", "", "a hash of its text", func(l lesson) string { return l.Version }),
@@ -98,7 +98,7 @@ func shows(l survey.LessonEffect, size int) string {
 }
 
 // arms are sessions of the two arms of a trial.
-func arms(of func(bandit.Tried) int) View[survey.LessonEffect] {
+func arms(of func(rank.Tried) int) View[survey.LessonEffect] {
 	return View[survey.LessonEffect]{
 		Int("with", "", "", func(l survey.LessonEffect) int { return of(l.With) }),
 		Int("without", "", "", func(l survey.LessonEffect) int { return of(l.Without) }),

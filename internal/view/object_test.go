@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
+	"stint/internal/explain/why"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/report"
 	"stint/internal/review"
 	"stint/internal/survey"
 	"stint/internal/view"
-	"stint/internal/why"
 )
 
 // TestObjects compares the objects with what they are to be.

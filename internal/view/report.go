@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-	"stint/internal/report"
 	"stint/internal/screen"
 )
 

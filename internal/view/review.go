@@ -3,8 +3,8 @@ package view
 import (
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/review"
 )

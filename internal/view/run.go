@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/screen"
 )
 

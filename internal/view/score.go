@@ -4,41 +4,41 @@ import (
 	"fmt"
 	"math"
 
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
 	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/plot"
-	"stint/internal/report"
-	"stint/internal/selector"
+	"stint/internal/rank"
 )
 
 // scoreRow is a category's line of a ranking.
 type scoreRow struct {
-	selector.Score
-	selector.Explain
+	rank.Score
+	rank.Explain
 }
 
 // term is a part of a score, which has a colour in the page.
 type term struct {
 	name, class string
-	of          func(selector.Explain) float64
+	of          func(rank.Explain) float64
 }
 
 func terms() []term {
 	return []term{
-		{"Drew", "ts", func(e selector.Explain) float64 { return e.TS }},
-		{"Lessons", "loo", func(e selector.Explain) float64 { return e.LOO }},
-		{"Season", "season", func(e selector.Explain) float64 { return e.Season }},
-		{"Load", "plateau", func(e selector.Explain) float64 { return e.Plateau }},
-		{"Price", "price", func(e selector.Explain) float64 { return e.Price }},
-		{"Debt", "div", func(e selector.Explain) float64 { return e.Div }},
+		{"Drew", "ts", func(e rank.Explain) float64 { return e.TS }},
+		{"Lessons", "loo", func(e rank.Explain) float64 { return e.LOO }},
+		{"Season", "season", func(e rank.Explain) float64 { return e.Season }},
+		{"Load", "plateau", func(e rank.Explain) float64 { return e.Plateau }},
+		{"Price", "price", func(e rank.Explain) float64 { return e.Price }},
+		{"Debt", "div", func(e rank.Explain) float64 { return e.Div }},
 	}
 }
 
 // Scores are what the scores of a ranking are made of, in units of grade, then what each category is short of its floor or
 // above its cap, in sessions. The page draws them to one scale.
-func Scores(s selector.Selection) Shown {
-	rows := plain.Each(s.Scores, func(c selector.Score) scoreRow { return scoreRow{c, c.Explain(s.Settings)} })
+func Scores(s rank.Selection) Shown {
+	rows := plain.Each(s.Scores, func(c rank.Score) scoreRow { return scoreRow{c, c.Explain(s.Settings)} })
 	low, high := 0.0, 1.0
 	for _, r := range rows {
 		below, above := r.ends()

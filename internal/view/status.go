@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
-	"stint/internal/report"
 	"stint/internal/review"
 	"stint/internal/survey"
 )

@@ -3,8 +3,8 @@ package view
 import (
 	"time"
 
+	"stint/internal/explain/why"
 	"stint/internal/fleet"
-	"stint/internal/why"
 )
 
 // Why is an answer of "stint why". Also are other kinds of things that have the name.

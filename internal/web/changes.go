@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 )
 
 const (

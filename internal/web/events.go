@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"time"
 
+	"stint/internal/agent/transcript"
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/plain"
 	"stint/internal/screen"
-	"stint/internal/transcript"
 )
 
 const (

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 	"stint/internal/web"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	"stint/internal/review"
 	"stint/internal/screen"
 	"stint/internal/view"

@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/plain"
 	"stint/internal/store"

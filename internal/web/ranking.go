@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/http"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	h "stint/internal/markup"
+	"stint/internal/rank"
 	"stint/internal/screen"
-	"stint/internal/selector"
 	"stint/internal/view"
 )
 
@@ -118,7 +118,7 @@ func newFireBody(d inspect.FireDetail, last bool) fireBody {
 		}
 	}
 	if d.Result != nil {
-		b.Sentences = d.Result.Selection.Sentences(selector.Figures)
+		b.Sentences = d.Result.Selection.Sentences(rank.Figures)
 		b.Scores = view.Scores(d.Result.Selection).HTML
 	}
 	return b

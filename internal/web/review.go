@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/review"
 	"stint/internal/view"

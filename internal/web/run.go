@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/transcript"
+	"stint/internal/explain/inspect"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/plain"
-	"stint/internal/report"
 	"stint/internal/screen"
-	"stint/internal/transcript"
 	"stint/internal/view"
 )
 

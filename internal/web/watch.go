@@ -3,7 +3,7 @@ package web
 import (
 	"net/http"
 
-	"stint/internal/inspect"
+	"stint/internal/explain/inspect"
 	"stint/internal/metrics"
 )
 

@@ -22,8 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
-	"stint/internal/inspect"
 	h "stint/internal/markup"
 	"stint/internal/plot"
 	"stint/internal/screen"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/command"
+	"stint/internal/agent/command"
+	"stint/internal/agent/grade"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 )
 
 // scene is a session to judge: a workspace with a commit of it, and its files.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 	"stint/scripts/lab/simulate"
 )
 
@@ -28,7 +28,7 @@ func (b *bench) priced(name string, s *simulate.Scenario, a aim) error {
 
 // beside compares the ranking with one that lacks something, run by run.
 func (b *bench) beside(name string, s *simulate.Scenario, lacks simulate.Policy, a aim) error {
-	d := bandit.Defaults()
+	d := rank.Defaults()
 	lacks.Kind, lacks.Settings = simulate.Ranked, d
 	r, err := b.play(name, s, []simulate.Policy{{Name: "stint", Kind: simulate.Ranked, Settings: d}, lacks}, nil)
 	if err != nil || b.kept != nil {

@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/scripts/lab/simulate"
 )
 
@@ -42,7 +42,7 @@ func rivals() (list []simulate.Policy) {
 		switch {
 		case p.Name == "stint":
 		case p.Name == "mp-ts":
-			d := bandit.Defaults()
+			d := rank.Defaults()
 			p.Settings.V, p.Settings.Floor, p.Settings.Cap, p.Name = d.V, d.Floor, d.Cap, "fair "+p.Name
 		case p.Kind.IsIndex():
 			p.Fair, p.Name = true, "fair "+p.Name

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"stint/internal/bandit"
+	"stint/internal/explain/report"
 	"stint/internal/fleet"
-	"stint/internal/report"
+	"stint/internal/rank"
 	"stint/scripts/lab/simulate"
 )
 
@@ -69,8 +69,8 @@ func (r *record) add(s *simulate.Scenario, m simulate.Moment) {
 
 // cries reports whether a category is called neglected or over-allocated.
 func (r *record) cries() bool {
-	for _, c := range report.New(r.Record, report.Options{Settings: bandit.Defaults()}).Categories {
-		if c.Judgement != bandit.Fair {
+	for _, c := range report.New(r.Record, report.Options{Settings: rank.Defaults()}).Categories {
+		if c.Judgement != rank.Fair {
 			return true
 		}
 	}

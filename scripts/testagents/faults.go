@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
-	"stint/internal/transcript"
 )
 
 // trouble is a service that fails, and what either program makes of it. A connection that

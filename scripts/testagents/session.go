@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/transcript"
+	"stint/internal/agent/transcript"
 )
 
 // session is a trial in a home folder of its own.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/transcript"
+	"stint/internal/agent/transcript"
 )
 
 // account is an agent with a way to log in.

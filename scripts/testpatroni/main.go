@@ -15,9 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/machine"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/postgres"
 )
@@ -74,7 +74,7 @@ func try(ctx context.Context, synchronous bool) (err error) {
 	if err := c.start(ctx); err != nil {
 		return err
 	}
-	if _, err := postgres.Migrate(ctx, postgres.Options{DSN: c.dsn(), Fleet: "trial", Settings: bandit.Defaults()}); err != nil {
+	if _, err := postgres.Migrate(ctx, postgres.Options{DSN: c.dsn(), Fleet: "trial", Settings: rank.Defaults()}); err != nil {
 		return err
 	}
 	t := &trial{taken: map[fleet.Key]taken{}}
@@ -109,7 +109,7 @@ func (t *trial) machine(c *cluster, state string, m int) (*postgres.DB, error) {
 		return nil, err
 	}
 	return postgres.Open(postgres.Options{
-		DSN: c.dsn(), Fleet: "trial", Settings: bandit.Defaults(), Host: func() string { return fmt.Sprint("machine", m) },
+		DSN: c.dsn(), Fleet: "trial", Settings: rank.Defaults(), Host: func() string { return fmt.Sprint("machine", m) },
 		Memory: machine.Memory(state), Pause: pause,
 	})
 }

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -209,18 +209,18 @@ func (p Tx) price(r fleet.Run) {
 	if r.Key == "" || r.Verdict.Internal {
 		return
 	}
-	unknown := bandit.Amounts{-1, -1, -1}
+	unknown := rank.Amounts{-1, -1, -1}
 	use := unknown
 	if worked(r) {
-		use[bandit.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
+		use[rank.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
 	}
 	if r.Usage.USD != nil {
-		use[bandit.USD] = *r.Usage.USD
+		use[rank.USD] = *r.Usage.USD
 	}
 	if r.Usage.Tokens != nil {
-		use[bandit.Tokens] = float64(*r.Usage.Tokens)
+		use[rank.Tokens] = float64(*r.Usage.Tokens)
 	}
 	if use != unknown {
-		p.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
+		p.learn(rank.Event{Kind: rank.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"slices"
 
+	"stint/internal/agent/grade"
 	"stint/internal/fleet"
-	"stint/internal/grade"
 	"stint/internal/plain"
 	"stint/internal/store/table"
 )

@@ -3,9 +3,9 @@ package book
 import (
 	"fmt"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -46,8 +46,8 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 		}
 	}
 	if len(fire.Moves) > 0 || fire.Full {
-		p.learn(bandit.Event{
-			Kind: bandit.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap,
+		p.learn(rank.Event{
+			Kind: rank.Fired, Host: f.Host.ID, Moves: fire.Moves, Due: fire.Due, Floor: p.Learn.Floor, Cap: p.Learn.Cap,
 			Budget: f.Budget, Pool: fire.Pool, Full: fire.Full, Extra: f.Extra,
 		})
 	}

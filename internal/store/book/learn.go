@@ -5,9 +5,9 @@ import (
 	"maps"
 	"slices"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -17,11 +17,11 @@ import (
 const maxEvents = 64
 
 // ranking is the ranking by now: the state that was stored last, and the events since.
-func (p Tx) ranking() *bandit.State {
+func (p Tx) ranking() *rank.State {
 	if p.State != nil {
 		return p.State
 	}
-	var stored bandit.State
+	var stored rank.State
 	for _, r := range p.Rankings.Where(newestRanking()) {
 		if r.State.Seq >= stored.Seq {
 			stored = r.State
@@ -54,7 +54,7 @@ func newEvents() table.Only {
 }
 
 // learn has the ranking know of an event, and returns what the session's row is to keep.
-func (p Tx) learn(e bandit.Event) bandit.Mark {
+func (p Tx) learn(e rank.Event) rank.Mark {
 	st := p.ranking()
 	e.Seq, e.At = st.Seq+1, p.Now()
 	p.Events.Put(e)
@@ -66,7 +66,7 @@ func (p Tx) learn(e bandit.Event) bandit.Mark {
 }
 
 // Import has the graded sessions of an older fleet count, unless some do already: it returns their number.
-func (p Tx) Import(list []bandit.Session) (already int, err error) {
+func (p Tx) Import(list []rank.Session) (already int, err error) {
 	p.Ahead(p.asksRanking()...)
 	arms := p.ranking().Arms
 	for _, c := range slices.Sorted(maps.Keys(arms)) {
@@ -79,7 +79,7 @@ func (p Tx) Import(list []bandit.Session) (already int, err error) {
 	} else if err != nil {
 		return 0, err
 	}
-	for _, x := range slices.SortedStableFunc(slices.Values(list), func(a, b bandit.Session) int { return a.At.Compare(b.At) }) {
+	for _, x := range slices.SortedStableFunc(slices.Values(list), func(a, b rank.Session) int { return a.At.Compare(b.At) }) {
 		p.learn(x.Event(p.arm(x.Category).Round, p.Now()))
 	}
 	return 0, nil
@@ -97,24 +97,24 @@ func (p Tx) learnFrom(r fleet.Run) {
 	case v.Grade != nil:
 		p.learnGrade(r.ID, *v.Grade)
 	case v.Empty():
-		p.learn(bandit.Event{Kind: bandit.Empty, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
+		p.learn(rank.Event{Kind: rank.Empty, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
 	case v.Internal && r.Key != "": // one that stint cannot begin is no more use to begin again
-		p.learn(bandit.Event{Kind: bandit.Fruitless, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
+		p.learn(rank.Event{Kind: rank.Fruitless, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
 	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
-		p.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category, Run: r.ID})
+		p.learn(rank.Event{Kind: rank.Slept, Category: r.Category, Run: r.ID})
 	}
 }
 
 // learnGrade counts a grade. The run's row says what the grade counts for.
 func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
-	m := p.learn(bandit.Event{Kind: bandit.Ended, Category: r.Category, Run: id, Agent: r.Agent, Grade: grade, Mark: r.Mark()})
+	m := p.learn(rank.Event{Kind: rank.Ended, Category: r.Category, Run: id, Agent: r.Agent, Grade: grade, Mark: r.Mark()})
 	r.Counted = m.Counted
 	if m.Became != 0 {
 		r.Alarm = fleet.GradeChange{At: p.Now(), Was: m.Was, Became: m.Became}
 	}
 	p.Runs.Put(r)
-	p.learnLessons(id, r.Category, p.arm(r.Category), bandit.Graded{Round: r.Round, Grade: grade})
+	p.learnLessons(id, r.Category, p.arm(r.Category), rank.Graded{Round: r.Round, Grade: grade})
 	if r.Grade != nil { // it was held while its work became something
 		p.correct(r, grade, *r.Grade)
 	}
@@ -125,15 +125,15 @@ func (p Tx) correct(r table.Run, was, is float64) {
 	if was == is || r.Counted == 0 {
 		return
 	}
-	p.learn(bandit.Event{Kind: bandit.Corrected, Category: r.Category, Run: r.ID, Agent: r.Agent, Was: was, Grade: is, Mark: r.Mark()})
+	p.learn(rank.Event{Kind: rank.Corrected, Category: r.Category, Run: r.ID, Agent: r.Agent, Was: was, Grade: is, Mark: r.Mark()})
 	p.countUses(r.ID, r.Category, func(l *store.Lesson, injected bool) {
-		p.ranking().Settings.Correct(&l.Trial, injected, p.arm(r.Category).Round, bandit.Graded{Round: r.Round, Grade: is}, was)
+		p.ranking().Settings.Correct(&l.Trial, injected, p.arm(r.Category).Round, rank.Graded{Round: r.Round, Grade: is}, was)
 	})
 }
 
 // learnLessons counts a grade for the lessons that matched its run, and moves the
 // exposure of all that the category knows, by the weight of the evidence with it.
-func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm bandit.Arm, x bandit.Graded) {
+func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm rank.Arm, x rank.Graded) {
 	type version struct {
 		id   fleet.LessonID
 		text string
@@ -144,7 +144,7 @@ func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm bandit.Arm, x ban
 		injected[version{l.ID, l.Version}] = with
 	})
 	for _, l := range p.Lessons.Where("category", c) {
-		l.Exposure = bandit.Expose(l.Exposure, injected[version{l.ID, l.Version}], arm.Fast.W)
+		l.Exposure = rank.Expose(l.Exposure, injected[version{l.ID, l.Version}], arm.Fast.W)
 		p.Lessons.Put(l)
 	}
 }
@@ -203,7 +203,7 @@ func (p Tx) Resume(c fleet.Category) (ended []string) {
 		ended = append(ended, "the back-off of "+string(name))
 	}
 	if len(asleep) > 0 {
-		p.learn(bandit.Event{Kind: bandit.Woken, Category: c})
+		p.learn(rank.Event{Kind: rank.Woken, Category: c})
 	}
 	for _, m := range p.Tasks.Where(resting()) {
 		if r, _ := p.run(m.Run); m.Rests > 0 && (c == "" || r.Category == c) {
@@ -231,7 +231,7 @@ func (p Tx) wake(task fleet.TaskID) (woken bool) {
 		woken = woken || a.VainAt == task
 	}
 	if woken {
-		p.learn(bandit.Event{Kind: bandit.Woken, Task: task})
+		p.learn(rank.Event{Kind: rank.Woken, Task: task})
 	}
 	return woken
 }

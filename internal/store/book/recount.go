@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -99,7 +99,7 @@ func (r *recount) runs() {
 }
 
 // run holds what the row of a run says against its events.
-func (r *recount) run(subject string, row, events bandit.Recounted) {
+func (r *recount) run(subject string, row, events rank.Recounted) {
 	compare := func(figure, stored, recorded string) {
 		if stored != recorded {
 			r.add(fleet.OffRecord, subject, figure, stored, recorded)

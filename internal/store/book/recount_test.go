@@ -6,28 +6,28 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 )
 
 // record is what a store has of two sessions, the second of which brought a grade, after a fire.
 type record struct {
-	events []bandit.Event
-	stored bandit.State
+	events []rank.Event
+	stored rank.State
 	store.Ledger
 }
 
 func honest() *record {
-	r := &record{stored: bandit.State{Settings: bandit.Defaults()}}
-	marks := map[fleet.RunID]bandit.Mark{}
-	for i, e := range []bandit.Event{
-		{Kind: bandit.Fired, Moves: []fleet.Category{"code"}, Due: map[fleet.Category]float64{"code": 0.5}},
-		{Kind: bandit.Began, Category: "code", Run: "0r1"},
-		{Kind: bandit.Began, Category: "code", Run: "0r2"},
-		{Kind: bandit.Ended, Category: "code", Run: "0r2", Grade: 0.5},
-		{Kind: bandit.Corrected, Category: "code", Run: "0r2", Was: 0.5, Grade: 0.75},
+	r := &record{stored: rank.State{Settings: rank.Defaults()}}
+	marks := map[fleet.RunID]rank.Mark{}
+	for i, e := range []rank.Event{
+		{Kind: rank.Fired, Moves: []fleet.Category{"code"}, Due: map[fleet.Category]float64{"code": 0.5}},
+		{Kind: rank.Began, Category: "code", Run: "0r1"},
+		{Kind: rank.Began, Category: "code", Run: "0r2"},
+		{Kind: rank.Ended, Category: "code", Run: "0r2", Grade: 0.5},
+		{Kind: rank.Corrected, Category: "code", Run: "0r2", Was: 0.5, Grade: 0.75},
 	} {
 		e.Seq, e.At, e.Mark = i+1, noon, marks[e.Run]
 		r.events = append(r.events, e)
@@ -41,8 +41,8 @@ func honest() *record {
 			"a": {Key: "a", Epoch: 1, Holder: "run:0r1", ReleasedAt: noon}, "b": {Key: "b", Epoch: 2, Holder: "run:0r2"},
 		},
 		Runs: []store.Entry{
-			{ID: "0r1", Recounted: bandit.Recounted{Mark: first, Category: "code"}, Agent: "claude", Key: "a", Epoch: 1, Day: "2026-06-26", USD: 2},
-			{ID: "0r2", Recounted: bandit.Recounted{Mark: second, Category: "code", First: new(0.5), Final: new(0.75)}, Agent: "claude", Key: "b", Epoch: 2},
+			{ID: "0r1", Recounted: rank.Recounted{Mark: first, Category: "code"}, Agent: "claude", Key: "a", Epoch: 1, Day: "2026-06-26", USD: 2},
+			{ID: "0r2", Recounted: rank.Recounted{Mark: second, Category: "code", First: new(0.5), Final: new(0.75)}, Agent: "claude", Key: "b", Epoch: 2},
 		},
 		Spent: []store.DaySpent{
 			{Day: "2026-06-26", Spent: fleet.Spent{Scope: "fleet", Runs: 1, USD: 2}},
@@ -56,7 +56,7 @@ func honest() *record {
 
 func TestDiscrepancies(t *testing.T) {
 	t.Parallel()
-	arm := func(change func(*bandit.Arm)) func(*record) {
+	arm := func(change func(*rank.Arm)) func(*record) {
 		return func(r *record) { change(r.stored.Arms["code"]) }
 	}
 	for _, tt := range []struct {
@@ -65,11 +65,11 @@ func TestDiscrepancies(t *testing.T) {
 		want   []string // of each discrepancy, the beginning
 	}{
 		{"honest", func(*record) {}, nil},
-		{"a sum", arm(func(a *bandit.Arm) { a.Slow.S = 9 }), []string{"belief of code: slow.s is 9, and the record gives 0.75"}},
-		{"a debt", arm(func(a *bandit.Arm) { a.Surplus = 3 }), []string{"account of code: surplus is 3, and the record gives 0"}},
-		{"a load", arm(func(a *bandit.Arm) { a.Load = 0 }), []string{"account of code: load is 0, and"}},
-		{"a back-off", arm(func(a *bandit.Arm) { a.AsleepUntil = 9 }), []string{"account of code: asleep_until is 9, and"}},
-		{"an alarm", arm(func(a *bandit.Arm) { a.Alarms = 1 }), []string{"belief of code: alarms is 1, and the record gives 0"}},
+		{"a sum", arm(func(a *rank.Arm) { a.Slow.S = 9 }), []string{"belief of code: slow.s is 9, and the record gives 0.75"}},
+		{"a debt", arm(func(a *rank.Arm) { a.Surplus = 3 }), []string{"account of code: surplus is 3, and the record gives 0"}},
+		{"a load", arm(func(a *rank.Arm) { a.Load = 0 }), []string{"account of code: load is 0, and"}},
+		{"a back-off", arm(func(a *rank.Arm) { a.AsleepUntil = 9 }), []string{"account of code: asleep_until is 9, and"}},
+		{"an alarm", arm(func(a *rank.Arm) { a.Alarms = 1 }), []string{"belief of code: alarms is 1, and the record gives 0"}},
 		{"a stored state that knows more", func(r *record) { r.stored.Seq = 9 }, []string{"record of the ranking: events is up to number 9, and the record gives fewer"}},
 		{"a grade in an event", func(r *record) { r.events[3].Grade = 0.25; r.events = r.events[:4]; r.stored.Seq = 4 }, []string{
 			"belief of code: fast.g2", "belief of code: fast.s", "belief of code: season.g", "belief of code: season.yg", "belief of code: shift",
@@ -85,7 +85,7 @@ func TestDiscrepancies(t *testing.T) {
 			"budget of category:code", "budget of category:code", "budget of fleet", "budget of fleet",
 		}},
 		{"a session more", func(r *record) {
-			r.Runs = append(r.Runs, store.Entry{ID: "0r3", Recounted: bandit.Recounted{Mark: bandit.Mark{Nth: 3}, Category: "code"}})
+			r.Runs = append(r.Runs, store.Entry{ID: "0r3", Recounted: rank.Recounted{Mark: rank.Mark{Nth: 3}, Category: "code"}})
 		}, []string{"record of run 0r3: its events is missing"}},
 		{"a fire less", func(r *record) { r.Fires = nil }, []string{"record of fires: number 1 to 1 is missing, and"}},
 		{"what is missing", func(r *record) { r.Missing = []string{"run x of fire 1"} }, []string{"record of run x of fire 1: its row is missing"}},
@@ -105,7 +105,7 @@ func TestDiscrepancies(t *testing.T) {
 			t.Parallel()
 			r := honest()
 			tt.change(r)
-			count := bandit.NewRecounter([]bandit.State{r.stored})
+			count := rank.NewRecounter([]rank.State{r.stored})
 			for _, e := range r.events {
 				count.Take(e)
 			}

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
 )
@@ -61,7 +61,7 @@ func TestAsks(t *testing.T) {
 	broken := errors.New("broken")
 	for name, far := range map[string]string{"near": "", "far": "'2026-06-26'"} {
 		asked = nil
-		tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+		tx := table.NewTx(rank.Defaults(), func(list []table.Statement) error {
 			for _, s := range list {
 				asked = append(asked, fmt.Sprint(s.SQL[strings.Index(s.SQL, " from "):], s.Args))
 				if strings.Contains(s.SQL, "pauses") {
@@ -115,7 +115,7 @@ func (s scanned) Scan(dest ...any) error {
 // TestDecidedRows reads rows that were decided on before: the decision stands.
 func TestDecidedRows(t *testing.T) {
 	t.Parallel()
-	tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+	tx := table.NewTx(rank.Defaults(), func(list []table.Statement) error {
 		for _, name := range []fleet.Category{"put", "dropped", "read"} {
 			if err := list[0].Scan(scanned(func(dest []any) { *dest[0].(*fleet.Category) = name })); err != nil { //nolint:forcetypeassert // it is of that type
 				return err

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -188,7 +188,7 @@ func (p Tx) start(b store.Begin, o store.Offer, r *table.Run) fleet.RefusedError
 			refusals = append(refusals, refused)
 			continue
 		}
-		m := p.learn(bandit.Event{Kind: bandit.Began, Category: r.Category, Run: r.ID})
+		m := p.learn(rank.Event{Kind: rank.Began, Category: r.Category, Run: r.ID})
 		r.Round, r.Load, r.Nth = m.Round, m.Load, m.Nth
 		r.Branch = o.Branch
 		if o.Owed.Owed != "" {
@@ -222,7 +222,7 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 // to use.
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
-	a.Others = bandit.Others(p.ranking().Pairs, t.Agent)
+	a.Others = rank.Others(p.ranking().Pairs, t.Agent)
 	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
 	if t.Room.Takes {
 		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), p.fleet().Away.At(p.Now())

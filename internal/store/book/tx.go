@@ -3,8 +3,8 @@ package book
 import (
 	"fmt"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store/table"
 )
 
@@ -45,7 +45,7 @@ func (p Tx) agent(name string) fleet.AgentState {
 	return a
 }
 
-func (p Tx) arm(c fleet.Category) bandit.Arm { return p.ranking().Arm(c) }
+func (p Tx) arm(c fleet.Category) rank.Arm { return p.ranking().Arm(c) }
 
 // fleet is the store's one row.
 func (p Tx) fleet() table.Fleet {

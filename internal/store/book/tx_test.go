@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -15,7 +15,7 @@ import (
 
 // written is a write to a store that has no rows.
 func written(now time.Time) *table.Tx {
-	tx := table.NewTx(bandit.Defaults(), func([]table.Statement) error { return nil })
+	tx := table.NewTx(rank.Defaults(), func([]table.Statement) error { return nil })
 	tx.Begin(now, time.Time{})
 	return tx
 }

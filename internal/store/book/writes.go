@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -70,7 +70,7 @@ func (w Writer) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.Run
 
 // Import has the graded sessions of an older fleet count. All of it is one transaction: if we die before the commit,
 // none counts; if we die after it, calling again changes nothing.
-func (w Writer) Import(ctx context.Context, list []bandit.Session) (int, error) {
+func (w Writer) Import(ctx context.Context, list []rank.Session) (int, error) {
 	return unrefused(ctx, w, func(p Tx) (int, error) { return p.Import(list) }, "import grades")
 }
 

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
 )
@@ -28,7 +28,7 @@ func removed(t *testing.T, c *pgtest.Cluster, err error) *pgtest.Cluster {
 func TestStandby(t *testing.T) {
 	t.Parallel()
 	primary := newCluster(t)
-	o := Options{DSN: primary.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
+	o := Options{DSN: primary.DSN(), Fleet: "bob", Settings: rank.Defaults()}
 	must.Get(Migrate(t.Context(), o))(t)
 	s, err := primary.Standby()
 	standby := removed(t, s, err)

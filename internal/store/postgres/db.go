@@ -22,9 +22,9 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -42,7 +42,7 @@ type DB struct {
 	limits []table.Statement // of each transaction
 	steps  []table.Migration
 	now    func() time.Time
-	learn  bandit.Settings
+	learn  rank.Settings
 	dryRun bool
 	past   past
 	self   func() fleet.Host
@@ -55,7 +55,7 @@ type Options struct {
 	DSN      string // as libpq has them: a connection URI, or words such as service=NAME
 	Fleet    fleet.Name
 	Now      func() time.Time  // in place of the server's clock; nil: the server's
-	Settings bandit.Settings   // by which grades are learnt from
+	Settings rank.Settings     // by which grades are learnt from
 	Host     func() string     // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
 	Self     func() fleet.Host // what this machine says of itself with the first write; nil, or without an id: nothing
 	DryRun   bool              // undo whatever is written

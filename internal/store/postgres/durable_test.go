@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -31,7 +31,7 @@ func claimed(t *testing.T, d *DB) map[fleet.Key]bool {
 func TestAnsweredIsOnDisk(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: rank.Defaults()}
 	must.Get(Migrate(t.Context(), o))(t)
 	for round := range 3 {
 		must.Do(t, c.Stop(), c.Start("wal_writer_delay=10s", "synchronous_commit=off"))
@@ -81,7 +81,7 @@ func TestAnsweredIsOnDisk(t *testing.T) {
 func TestNobodySeesWhatIsNotOnDisk(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults(), Patience: 2 * time.Minute}
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: rank.Defaults(), Patience: 2 * time.Minute}
 	must.Get(Migrate(t.Context(), o))(t)
 	must.Do(t, c.Set("synchronous_standby_names", "nobody"))
 	d, answer := mustOpen(t, o), make(chan error)

@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/jackc/pgx/v5"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -134,7 +134,7 @@ func dump(t *testing.T, d *DB) []any {
 func TestServerGoesAway(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults(), Patience: time.Minute}
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: rank.Defaults(), Patience: time.Minute}
 	must.Get(Migrate(t.Context(), o))(t)
 	const writers, takes = 8, 60
 	var granted atomic.Int64
@@ -270,7 +270,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{DSN: test.dsn, Fleet: "nobodys", Settings: bandit.Defaults(), Patience: 3 * time.Second}
+			o := Options{DSN: test.dsn, Fleet: "nobodys", Settings: rank.Defaults(), Patience: 3 * time.Second}
 			d, err := Open(o)
 			if err == nil {
 				t.Cleanup(func() { _ = d.Close() })

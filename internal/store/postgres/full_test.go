@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
@@ -39,7 +39,7 @@ func TestDiskFull(t *testing.T) {
 	})
 	c, err := pgtest.NewIn(disk)
 	cluster := removed(t, c, err)
-	o := Options{DSN: cluster.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(), Fleet: "bob", Settings: rank.Defaults()}
 	must.Get(Migrate(t.Context(), o))(t)
 	d := mustOpen(t, o)
 	must.Do(t, takeOne(t.Context(), d, "first"))

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -79,7 +79,7 @@ func TestLargeRecord(t *testing.T) {
 			sum += after - before
 			return err
 		}
-		p := book.Tx{Tx: table.NewTx(bandit.Defaults(), counted)}
+		p := book.Tx{Tx: table.NewTx(rank.Defaults(), counted)}
 		p.Tx.Begin(time.UnixMilli(1_000_000), time.Time{})
 		p.Far(today)
 		if name == "look" {

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -153,7 +153,7 @@ func TestFewConnections(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
 	must.Do(t, c.Stop(), c.Start("max_connections=5"))
-	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: rank.Defaults()}
 	must.Get(Migrate(t.Context(), o))(t)
 	done := make(chan error)
 	for i := range 20 {
@@ -193,7 +193,7 @@ func TestFewConnections(t *testing.T) {
 func TestBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: bandit.Defaults()}
+	o := Options{DSN: c.DSN(), Fleet: "bob", Settings: rank.Defaults()}
 	must.Get(Migrate(t.Context(), o))(t)
 	d := mustOpen(t, o)
 	must.Do(t, takeOne(t.Context(), d, "before"))

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
@@ -46,7 +46,7 @@ func machine(t *testing.T, name string, m *memory, at ...*pgtest.Cluster) *DB {
 	}
 	return mustOpen(t, Options{
 		DSN:   fmt.Sprintf("host=%s user=stint dbname=postgres sslmode=disable", strings.Join(dirs, ",")),
-		Fleet: "f", Settings: bandit.Defaults(), Host: func() string { return name }, Memory: m, Pause: testPause,
+		Fleet: "f", Settings: rank.Defaults(), Host: func() string { return name }, Memory: m, Pause: testPause,
 		Patience: 5 * time.Second,
 	})
 }

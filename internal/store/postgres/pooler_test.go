@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -18,7 +18,7 @@ func TestPooler(t *testing.T) {
 	c := newCluster(t)
 	p := must.Get(c.Pooler(4))(t)
 	t.Cleanup(func() { must.Do(t, p.Close()) })
-	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
+	storetest.Run(t, func(t *testing.T, now func() time.Time, s rank.Settings) func() store.Store {
 		t.Helper()
 		o := Options{DSN: c.DSN(), Fleet: newFleet(), Now: now, Settings: s}
 		must.Get(Migrate(t.Context(), o))(t)
@@ -37,7 +37,7 @@ func TestPoolerPromoted(t *testing.T) {
 	p := must.Get(standby.Pooler(4))(t)
 	t.Cleanup(func() { must.Do(t, p.Close()) })
 	through := func() *DB {
-		return mustOpen(t, Options{DSN: p.DSN(), Fleet: "f", Settings: bandit.Defaults(), Patience: 3 * time.Second})
+		return mustOpen(t, Options{DSN: p.DSN(), Fleet: "f", Settings: rank.Defaults(), Patience: 3 * time.Second})
 	}
 	fails(t, takeOne(t.Context(), through(), "k"), "read only connection", "promote one")
 	must.Do(t, standby.Follows(old), old.Stop(), standby.Promote(), takeOne(t.Context(), through(), "k"))

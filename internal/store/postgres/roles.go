@@ -7,8 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store/table"
 )
 
@@ -38,7 +38,7 @@ func (d *DB) grants(role string, works bool) string {
 		all       = []string{d.schema + ".acknowledged"} // which is not of the record
 		shrinking []string
 	)
-	for _, t := range table.NewTx(bandit.Settings{}, nil).Tables() {
+	for _, t := range table.NewTx(rank.Settings{}, nil).Tables() {
 		name := d.schema + "." + t.Name()
 		if all = append(all, name); t.Shrinks() {
 			shrinking = append(shrinking, name)

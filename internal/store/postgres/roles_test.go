@@ -10,8 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -93,7 +93,7 @@ func TestReader(t *testing.T) {
 // TestGrants gives roles that come later, or have too much, what they need: once.
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: rank.Defaults()}
 	migrate := func(dryRun bool, steps, lacks int) Migrated {
 		t.Helper()
 		o.DryRun = dryRun
@@ -117,7 +117,7 @@ func TestGrants(t *testing.T) {
 // TestOwnRole makes a schema as the fleet's role, which then owns it: it keeps all that it needs.
 func TestOwnRole(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: rank.Defaults()}
 	administer(t, makes(Role(o.Fleet), -1), "grant create on database postgres to "+quoted(Role(o.Fleet)))
 	o.DSN = as(o.DSN, Role(o.Fleet))
 	for _, want := range []int{len(table.Migrations()), 0} {
@@ -135,7 +135,7 @@ func TestOwnRole(t *testing.T) {
 // TestMigrate makes a schema once, also when several do so at once.
 func TestMigrate(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name("m" + strings.Repeat("x", 31)), Settings: bandit.Defaults(), DryRun: true}
+	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name("m" + strings.Repeat("x", 31)), Settings: rank.Defaults(), DryRun: true}
 	ctx := t.Context()
 	for range 2 { // a dry run leaves nothing
 		if m, err := Migrate(ctx, o); err != nil || len(m.Steps) != len(table.Migrations()) {
@@ -192,7 +192,7 @@ func TestVersions(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+			o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: rank.Defaults()}
 			administer(t, makes(Role(o.Fleet), -1))
 			owner := mustOpen(t, o)
 			owner.steps = tt.store
@@ -231,7 +231,7 @@ func TestVersions(t *testing.T) {
 // TestMigrateStepByStep has a step fail: those before it stay, and the next call goes on from there.
 func TestMigrateStepByStep(t *testing.T) {
 	t.Parallel()
-	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(t), Fleet: fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))), Settings: rank.Defaults()}
 	d := mustOpen(t, o)
 	good := table.Migration{Name: "good", SQL: "alter table runs add column mood text not null default '';"}
 	d.steps = append(table.Migrations(), good, table.Migration{Name: "bad", SQL: "alter table runs add column worse text;\nalter table nosuch add column a text;"})

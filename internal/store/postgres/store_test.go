@@ -13,8 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 // trips, whether it grants, denies or only reads.
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
+	storetest.Run(t, func(t *testing.T, now func() time.Time, s rank.Settings) func() store.Store {
 		t.Helper()
 		var n atomic.Int64
 		o, p := throughProxy(t)
@@ -81,7 +81,7 @@ func newFleet() fleet.Name { return fleet.Name(fmt.Sprintf("t%d", fleets.Add(1))
 // testOptions are of a fleet of its own, which has a schema, as its role: it owns nothing.
 func testOptions(t *testing.T) Options {
 	t.Helper()
-	o := Options{DSN: cluster.DSN(t), Fleet: newFleet(), Settings: bandit.Defaults()}
+	o := Options{DSN: cluster.DSN(t), Fleet: newFleet(), Settings: rank.Defaults()}
 	administer(t, makes(Role(o.Fleet), -1), makes(Reader(o.Fleet), -1))
 	must.Get(Migrate(t.Context(), o))(t)
 	o.DSN = as(o.DSN, Role(o.Fleet))

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -42,10 +42,10 @@ func setAll(v reflect.Value, number func(i int) float64) {
 }
 
 // putAndRead stores an arm and reads it back.
-func putAndRead(t *testing.T, d *DB, c fleet.Category, a bandit.Arm) bandit.Arm {
+func putAndRead(t *testing.T, d *DB, c fleet.Category, a rank.Arm) rank.Arm {
 	t.Helper()
 	must.Do(t, d.Change(t.Context(), book.Any, func(p book.Tx) error {
-		p.Rankings.Put(table.Ranking{Day: "2026-06-26", State: bandit.State{Seq: 1, Arms: map[fleet.Category]*bandit.Arm{c: &a}}})
+		p.Rankings.Put(table.Ranking{Day: "2026-06-26", State: rank.State{Seq: 1, Arms: map[fleet.Category]*rank.Arm{c: &a}}})
 		return nil
 	}))
 	s := must.Get(d.Snapshot(t.Context()))(t)
@@ -84,12 +84,12 @@ func rowsOf(t *testing.T, d *DB, query string) (list []map[string]any) {
 func TestArmToTheBit(t *testing.T) {
 	t.Parallel()
 	d := mustOpen(t, testOptions(t, storetest.Start))
-	if got := putAndRead(t, d, "zero", bandit.Arm{}); got != (bandit.Arm{}) {
+	if got := putAndRead(t, d, "zero", rank.Arm{}); got != (rank.Arm{}) {
 		t.Errorf("got %+v of an arm that never ran, want it empty", got)
 	}
 	odd := []float64{0, math.SmallestNonzeroFloat64, math.Nextafter(1, 2), 1<<53 + 2, 0.1 + math.Nextafter(0.2, 1), 1 << 62, math.MaxFloat64, math.Pi}
 	rapid.Check(t, func(rt *rapid.T) {
-		var a bandit.Arm
+		var a rank.Arm
 		number := rapid.OneOf(rapid.SampledFrom(odd), rapid.Float64Range(0, 1), rapid.Float64Range(0, math.MaxFloat64))
 		setAll(reflect.ValueOf(&a).Elem(), func(i int) float64 { return math.Abs(number.Draw(rt, fmt.Sprint(i))) })
 		must.Equal(rt, "arm", putAndRead(t, d, "code", a), a, exactly())

@@ -23,8 +23,8 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -71,7 +71,7 @@ type DB struct {
 	sql    *sql.DB
 	now    func() time.Time // by the machine's clock
 	start  func() Start
-	learn  bandit.Settings
+	learn  rank.Settings
 	dryRun bool
 	path   string
 	file   os.FileInfo // of the file that was opened; nil in memory
@@ -84,7 +84,7 @@ type Options struct {
 	Workspace string
 	Now       func() time.Time // by the machine's clock, which may be set
 	Start     func() Start     // of the machine; nil: the machine's clock is the store's
-	Settings  bandit.Settings  // by which grades are learnt from
+	Settings  rank.Settings    // by which grades are learnt from
 	Host      func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
 	DryRun    bool             // undo whatever is written; a store that is missing is made in memory
 }

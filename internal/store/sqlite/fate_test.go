@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/testkit/must"
@@ -56,7 +56,7 @@ func (w week) play(grades []float64, fates []fleet.ReviewOutcome) *DB {
 	return d
 }
 
-func (w week) arm(d *DB) bandit.Arm {
+func (w week) arm(d *DB) rank.Arm {
 	w.t.Helper()
 	s := must.Get(d.Snapshot(w.t.Context()))(w.t)
 	return s.Arms["code"].Arm
@@ -66,7 +66,7 @@ func newWeek(t *testing.T, alarm float64) week {
 	t.Helper()
 	clock := storetest.NewClock()
 	o := testOptions(t, clock.Now)
-	o.Settings = bandit.Defaults()
+	o.Settings = rank.Defaults()
 	return week{t, o, clock, alarm}
 }
 

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 func obey(ctx context.Context, mode, dir string) (string, error) {
-	o := Options{Dir: dir, Fleet: "bob", Workspace: "/w", Now: storetest.Start, Settings: bandit.Defaults()}
+	o := Options{Dir: dir, Fleet: "bob", Workspace: "/w", Now: storetest.Start, Settings: rank.Defaults()}
 	switch mode {
 	case "open":
 		d, err := Open(ctx, o)

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/storetest"
@@ -12,7 +12,7 @@ import (
 
 func TestStore(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store {
+	storetest.Run(t, func(t *testing.T, now func() time.Time, s rank.Settings) func() store.Store {
 		t.Helper()
 		o := testOptions(t, now)
 		o.Settings = s
@@ -24,7 +24,7 @@ func testOptions(t *testing.T, now func() time.Time) Options {
 	t.Helper()
 	dir := t.TempDir()
 	storetest.Keep(t, dir)
-	return Options{Dir: dir, Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: bandit.Defaults()}
+	return Options{Dir: dir, Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: rank.Defaults()}
 }
 
 func mustOpen(t *testing.T, o Options) *DB {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -13,16 +13,16 @@ import (
 func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 	l.Claims = map[fleet.Key]fleet.Claim{}
 	var (
-		stored  []bandit.State
-		recount *bandit.Recounter
+		stored  []rank.State
+		recount *rank.Recounter
 	)
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
 			edge(&l.Edge),
 			Rankings().Select(func(r Ranking) { stored = append(stored, r.State) }, "order by seq"),
-			Events().Select(func(e bandit.Event) {
+			Events().Select(func(e rank.Event) {
 				if recount == nil {
-					recount = bandit.NewRecounter(stored)
+					recount = rank.NewRecounter(stored)
 				}
 				recount.Take(e)
 			}, "order by seq"),
@@ -46,7 +46,7 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 		}
 	})
 	if recount == nil {
-		recount = bandit.NewRecounter(stored)
+		recount = rank.NewRecounter(stored)
 	}
 	l.Recount = recount.End()
 	return l, wrap(err, "read ledger")

@@ -1,8 +1,8 @@
 package table
 
 import (
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -33,8 +33,8 @@ func Claims() Table[Claim] {
 }
 
 // Events is the history from which the ranking is folded.
-func Events() Table[bandit.Event] {
-	return Table[bandit.Event]{"events", 1, func(e *bandit.Event) []Column { return columns("seq", &e.Seq, "event", JSON{e, ""}) }}
+func Events() Table[rank.Event] {
+	return Table[rank.Event]{"events", 1, func(e *rank.Event) []Column { return columns("seq", &e.Seq, "event", JSON{e, ""}) }}
 }
 
 // Rankings is the states of the ranking that were stored: the last of each day.

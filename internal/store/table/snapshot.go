@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -14,7 +14,7 @@ import (
 func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	s.Arms = map[fleet.Category]store.Arm{}
 	var (
-		st       bandit.State
+		st       rank.State
 		ends     = map[fleet.Category]time.Time{}
 		reserves []Run // open ones that reserve something
 		spent    []Spent
@@ -49,10 +49,10 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 }
 
 // ranking folds the events since the last state that was stored.
-func ranking(st *bandit.State) []Statement {
+func ranking(st *rank.State) []Statement {
 	return []Statement{
 		Rankings().Select(func(r Ranking) { *st = r.State }, "where seq = (select max(seq) from rankings)"),
-		Events().Select(func(e bandit.Event) { st.Fold(e) }, "where seq > (select coalesce(max(seq), 0) from rankings) order by seq"),
+		Events().Select(func(e rank.Event) { st.Fold(e) }, "where seq > (select coalesce(max(seq), 0) from rankings) order by seq"),
 	}
 }
 

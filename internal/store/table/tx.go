@@ -7,23 +7,23 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
 	"stint/internal/plain"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
 // Tx is one write. A rule asks it for rows, which it reads from the store once, and tells it which are to be written:
 // they are when the rule has decided. A question that cannot be answered ends the rule, see [Tx.Decide].
 type Tx struct {
-	Learn bandit.Settings // by which grades are learnt from
-	Local time.Time       // this machine's clock at [Tx.Now]; zero: it is the store's
+	Learn rank.Settings // by which grades are learnt from
+	Local time.Time     // this machine's clock at [Tx.Now]; zero: it is the store's
 
 	Fleet    Rows[Fleet] // one
 	Fires    Rows[Fire]
 	Runs     Rows[Run]
 	Claims   Rows[Claim]
-	Events   Rows[bandit.Event]
+	Events   Rows[rank.Event]
 	Rankings Rows[Ranking]
 	Lessons  Rows[store.Lesson]
 	Agents   Rows[fleet.AgentState]
@@ -44,8 +44,8 @@ type Tx struct {
 	Old   Rows[Run]        // which
 	Fired Rows[Fire]       // when
 
-	State  *bandit.State // the ranking by now; nil: nobody asked for it
-	Stored int           // the last event of the stored state that it was folded from
+	State  *rank.State // the ranking by now; nil: nobody asked for it
+	Stored int         // the last event of the stored state that it was folded from
 
 	read   func([]Statement) error
 	day    string // SQL for the day by the store's clock, before it is known; empty: a question costs nothing
@@ -56,7 +56,7 @@ type Tx struct {
 }
 
 // NewTx is a write that reads rows by a function. That sees to it that the write has begun, see [Tx.Begin].
-func NewTx(learn bandit.Settings, read func([]Statement) error) *Tx {
+func NewTx(learn rank.Settings, read func([]Statement) error) *Tx {
 	tx := &Tx{Learn: learn, read: read}
 	// Rows refer to those of tables before theirs.
 	add(tx, &tx.Fleet, Fleets(), apart)

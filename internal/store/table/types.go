@@ -3,8 +3,8 @@ package table
 import (
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 )
 
@@ -54,18 +54,18 @@ func (r *Run) LeaveLane(at time.Time) {
 }
 
 // Mark has the facts of the run's session that the ranking needs.
-func (r Run) Mark() bandit.Mark {
+func (r Run) Mark() rank.Mark {
 	began := r.StartedAt
 	if began.IsZero() {
 		began = r.CreatedAt
 	}
-	return bandit.Mark{Round: r.Round, Load: r.Load, Turn: bandit.Turn(began), Counted: r.Counted}
+	return rank.Mark{Round: r.Round, Load: r.Load, Turn: rank.Turn(began), Counted: r.Counted}
 }
 
 // Ranking is a row of rankings.
 type Ranking struct {
 	Day   string // UTC, when it was stored
-	State bandit.State
+	State rank.State
 }
 
 // Spent is a row of spent.

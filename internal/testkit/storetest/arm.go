@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -23,9 +23,9 @@ func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 }
 
 // accounts are what the categories are owed and what they got.
-func (b bundle) accounts(t *testing.T) map[fleet.Category]bandit.Account {
+func (b bundle) accounts(t *testing.T) map[fleet.Category]rank.Account {
 	t.Helper()
-	m := map[fleet.Category]bandit.Account{}
+	m := map[fleet.Category]rank.Account{}
 	for c, arm := range b.mustSnapshot(t).Arms {
 		m[c] = arm.Account
 	}
@@ -44,24 +44,24 @@ func (contract) Debit(t *testing.T, b bundle) {
 	refused.TTL = 0
 	_, _, err := TakeForRun(ctx, b, refused)
 	mustBe(t, err, fleet.ErrUsage)
-	same(t, "without a grant", b.accounts(t), map[fleet.Category]bandit.Account{})
+	same(t, "without a grant", b.accounts(t), map[fleet.Category]rank.Account{})
 
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
-	same(t, "granted", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	want := rank.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
+	same(t, "granted", b.accounts(t), map[fleet.Category]rank.Account{"code": want})
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
 	must.Get(b.Renew(ctx, store.Hold{Key: "fix", Holder: "run:0r1"}, time.Hour))(t)
 	// A worker that never heard of its grant may come back when that has expired.
 	b.clock.Advance(2 * time.Hour)
 	b.mustTakeForRun(t, takeFor("0r1", "fix"), fleet.Granted)
-	same(t, "granted once more", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	same(t, "granted once more", b.accounts(t), map[fleet.Category]rank.Account{"code": want})
 	for _, s := range b.mustSnapshot(t).Spent {
 		if s.Runs != 1 {
 			t.Errorf("%s: %d sessions, want 1", s.Scope, s.Runs)
 		}
 	}
 	must.Do(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
-	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]bandit.Account{"code": want})
+	same(t, "renewed and ended", b.accounts(t), map[fleet.Category]rank.Account{"code": want})
 
 	for range 6 {
 		b.mustFire(t, nil)
@@ -71,7 +71,7 @@ func (contract) Debit(t *testing.T, b bundle) {
 		t.Errorf("got round %d, load %v in the row, want those of its start: 6, %v", by.Round, by.Load, loadAfter(0)/2)
 	}
 	want.Sessions, want.Since, want.Load, want.LoadAt = 2, 2, loadAfter(loadAfter(0)/2), 6
-	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]bandit.Account{"code": want, "docs": {}})
+	same(t, "granted to a run by hand", b.accounts(t), map[fleet.Category]rank.Account{"code": want, "docs": {}})
 }
 
 // DebitAfterPivot has a run that was denied in one category and works another.
@@ -83,8 +83,8 @@ func (contract) DebitAfterPivot(t *testing.T, b bundle) {
 	must.Do(t, LeaveLane(t.Context(), b, "0r1"))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
-	want := bandit.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
-	same(t, "accounts", b.accounts(t), map[fleet.Category]bandit.Account{"docs": want})
+	want := rank.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}
+	same(t, "accounts", b.accounts(t), map[fleet.Category]rank.Account{"docs": want})
 
 	r := graded(b.mustRun(t, "0r1"), 0.5)
 	r.Category = "code" // as it was planned
@@ -100,20 +100,20 @@ func (contract) DebitAfterPivot(t *testing.T, b bundle) {
 
 // Entitle has numbers that a float64 holds exactly.
 func (contract) Entitle(t *testing.T, b bundle) {
-	b = b.fresh(t, bandit.Settings{V: 10, Floor: 0.5, Cap: 1.5})
+	b = b.fresh(t, rank.Settings{V: 10, Floor: 0.5, Cap: 1.5})
 	b.mustFire(t, map[fleet.Category]float64{"code": 0.5, "docs": 0.25})
-	docs := bandit.Account{Entitled: 0.25, Due: 0.25}
-	same(t, "after one fire", b.accounts(t), map[fleet.Category]bandit.Account{"code": {Entitled: 0.5, Due: 0.5}, "docs": docs})
+	docs := rank.Account{Entitled: 0.25, Due: 0.25}
+	same(t, "after one fire", b.accounts(t), map[fleet.Category]rank.Account{"code": {Entitled: 0.5, Due: 0.5}, "docs": docs})
 	b.mustFire(t, map[fleet.Category]float64{"code": 0.75})
-	code := bandit.Account{Entitled: 1.25, Due: 0.75, Deficit: 0.25}
-	same(t, "without a session", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+	code := rank.Account{Entitled: 1.25, Due: 0.75, Deficit: 0.25}
+	same(t, "without a session", b.accounts(t), map[fleet.Category]rank.Account{"code": code, "docs": docs})
 	b.begun(t, "0r1")
 	b.begun(t, "0r2")
 	b.mustFire(t, map[fleet.Category]float64{"code": 1})
-	code = bandit.Account{Sessions: 2, Entitled: 2.25, Due: 1, Surplus: 2 - 1.5*0.75, Load: loadAfter(loadAfter(0)), LoadAt: 2}
-	same(t, "with two sessions", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+	code = rank.Account{Sessions: 2, Entitled: 2.25, Due: 1, Surplus: 2 - 1.5*0.75, Load: loadAfter(loadAfter(0)), LoadAt: 2}
+	same(t, "with two sessions", b.accounts(t), map[fleet.Category]rank.Account{"code": code, "docs": docs})
 	b.mustFire(t, nil)
-	same(t, "asleep", b.accounts(t), map[fleet.Category]bandit.Account{"code": code, "docs": docs})
+	same(t, "asleep", b.accounts(t), map[fleet.Category]rank.Account{"code": code, "docs": docs})
 }
 
 // EntitleAtOnce records fires of which one of the runs cannot be.
@@ -135,7 +135,7 @@ func (contract) EntitleAtOnce(t *testing.T, b bundle) {
 // GradeAsDispatched has grades count half after a round, so that a grade that comes a
 // round late weighs exactly half, with the load of its start.
 func (contract) GradeAsDispatched(t *testing.T, b bundle) {
-	b = b.fresh(t, bandit.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
+	b = b.fresh(t, rank.Settings{V: 10, HalfLife: 1, SlowHalfLife: 2})
 	b.mustFire(t, nil)
 	early := b.begun(t, "0r1") // in round 1, without any load
 	for range 6 {
@@ -151,18 +151,18 @@ func (contract) GradeAsDispatched(t *testing.T, b bundle) {
 
 	must.Do(t, b.Complete(t.Context(), graded(late, 0.5))) // in round 9: two late
 	got := b.arm(t, "code").Evidence
-	want := bandit.Evidence{
-		At: 9, Graded: 1, Fast: bandit.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: bandit.Sums{W: 0.5, S: 0.25, G2: 0.125},
-		Slope:  bandit.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
-		Season: bandit.Season{N: 0.5, Y: -0.5, G: 0.25, YY: 0.5, YG: -0.25}, // it began at noon
+	want := rank.Evidence{
+		At: 9, Graded: 1, Fast: rank.Sums{W: 0.25, S: 0.125, G2: 0.0625}, Slow: rank.Sums{W: 0.5, S: 0.25, G2: 0.125},
+		Slope:  rank.Slope{N: 0.5, L: load / 2, G: 0.25, LL: load * load / 2, LG: load / 4},
+		Season: rank.Season{N: 0.5, Y: -0.5, G: 0.25, YY: 0.5, YG: -0.25}, // it began at noon
 	}
 	same(t, "two rounds late", got, want)
 
 	must.Do(t, b.Complete(t.Context(), graded(early, 1))) // in round 9: eight late
-	want.Graded, want.Fast = 2, bandit.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
-	want.Slow = bandit.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
+	want.Graded, want.Fast = 2, rank.Sums{W: 0.25 + 1.0/256, S: 0.125 + 1.0/256, G2: 0.0625 + 1.0/256}
+	want.Slow = rank.Sums{W: 0.5 + 1.0/16, S: 0.25 + 1.0/16, G2: 0.125 + 1.0/16}
 	want.Slope.N, want.Slope.G = want.Slow.W, want.Slow.S
-	want.Season = bandit.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
+	want.Season = rank.Season{N: want.Slow.W, Y: -want.Slow.W, G: want.Slow.S, YY: want.Slow.W, YG: -want.Slow.S}
 	same(t, "eight rounds late", b.arm(t, "code").Evidence, want)
 }
 
@@ -170,12 +170,12 @@ func (contract) GradeAsDispatched(t *testing.T, b bundle) {
 // change. The beliefs before and after are those of the arms then, and a grade that is refused
 // leaves nothing.
 func (contract) GradeChanges(t *testing.T, b bundle) {
-	settings := bandit.Defaults()
+	settings := rank.Defaults()
 	b = b.fresh(t, settings)
 	believed := func() float64 {
 		s := b.mustSnapshot(t)
 		code, docs := s.Arms["code"].Arm, s.Arms["docs"].Arm
-		return settings.Belief(&code, settings.Prior([]*bandit.Arm{&code, &docs})).Mean()
+		return settings.Belief(&code, settings.Prior([]*rank.Arm{&code, &docs})).Mean()
 	}
 	b.mustFire(t, nil)
 	var want []fleet.GradeChange
@@ -232,7 +232,7 @@ func (contract) GradesOfAll(t *testing.T, b bundle) {
 		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0i"), 1)))
 		return b.arm(t, "code").Up.Level
 	}
-	amongBad, amongGood := surprise(b, 0), surprise(b.fresh(t, bandit.Defaults()), 1)
+	amongBad, amongGood := surprise(b, 0), surprise(b.fresh(t, rank.Defaults()), 1)
 	if amongBad <= amongGood || amongGood <= 0 {
 		t.Errorf("got a surprise of %v among bad grades and %v among good ones, want less, but some", amongBad, amongGood)
 	}
@@ -244,15 +244,15 @@ func (contract) Backoff(t *testing.T, b bundle) {
 	steps := []struct {
 		id      fleet.RunID
 		outcome fleet.Outcome
-		want    bandit.Backoff
+		want    rank.Backoff
 	}{
-		{"0r1", noop, bandit.Backoff{Noops: 1, NoopsEver: 1, AsleepUntil: 2 + 1}},
-		{"0r2", idle, bandit.Backoff{Noops: 2, NoopsEver: 1, AsleepUntil: 4 + 2}},
-		{"0r3", nothing, bandit.Backoff{Noops: 3, NoopsEver: 2, AsleepUntil: 8 + 3}},
-		{"0r4", idle, bandit.Backoff{Noops: 4, NoopsEver: 2, AsleepUntil: 16 + 4}},
-		{"0r5", idle, bandit.Backoff{Noops: 5, NoopsEver: 2, AsleepUntil: 32 + 5}},
-		{"0r6", noop, bandit.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
-		{"0r7", noop, bandit.Backoff{Noops: 7, NoopsEver: 4, AsleepUntil: 64 + 7}},
+		{"0r1", noop, rank.Backoff{Noops: 1, NoopsEver: 1, AsleepUntil: 2 + 1}},
+		{"0r2", idle, rank.Backoff{Noops: 2, NoopsEver: 1, AsleepUntil: 4 + 2}},
+		{"0r3", nothing, rank.Backoff{Noops: 3, NoopsEver: 2, AsleepUntil: 8 + 3}},
+		{"0r4", idle, rank.Backoff{Noops: 4, NoopsEver: 2, AsleepUntil: 16 + 4}},
+		{"0r5", idle, rank.Backoff{Noops: 5, NoopsEver: 2, AsleepUntil: 32 + 5}},
+		{"0r6", noop, rank.Backoff{Noops: 6, NoopsEver: 3, AsleepUntil: 64 + 6}},
+		{"0r7", noop, rank.Backoff{Noops: 7, NoopsEver: 4, AsleepUntil: 64 + 7}},
 	}
 	last := fleet.TaskID("")
 	for _, step := range steps {
@@ -265,10 +265,10 @@ func (contract) Backoff(t *testing.T, b bundle) {
 		same(t, string(step.id), b.arm(t, "code").Backoff, step.want)
 		b.mustFire(t, nil)
 	}
-	same(t, "of another", b.arm(t, "docs").Backoff, bandit.Backoff{})
-	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
+	same(t, "of another", b.arm(t, "docs").Backoff, rank.Backoff{})
+	same(t, "evidence", b.arm(t, "code").Evidence, rank.Evidence{})
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r8"), 0)))
-	same(t, "after a grade", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 4})
+	same(t, "after a grade", b.arm(t, "code").Backoff, rank.Backoff{NoopsEver: 4})
 }
 
 // backOff has a run find nothing to do: with a claim on the last task that is left, or, where
@@ -302,9 +302,9 @@ func (contract) LearnsNothing(t *testing.T, b bundle) {
 		},
 	}
 	// learnt is the arm without what sessions use, which counts whatever comes of them.
-	learnt := func() bandit.Arm {
+	learnt := func() rank.Arm {
 		a := b.arm(t, "code").Arm
-		a.Use = bandit.Arm{}.Use
+		a.Use = rank.Arm{}.Use
 		return a
 	}
 	for _, outcome := range []fleet.Outcome{

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -164,7 +164,7 @@ func (contract) Snapshot(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 0.5)))
 	got := b.mustSnapshot(t)
 	same(t, "graded", got.Arms["code"].Graded, 1)
-	got.Arms, got.Pairs, got.Agents, got.Spent, got.Prices = nil, nil, nil, nil, bandit.Prices{}
+	got.Arms, got.Pairs, got.Agents, got.Spent, got.Prices = nil, nil, nil, nil, rank.Prices{}
 	want := store.Snapshot{NextFire: 2, ClaimsAt: store.ClaimsAt{At: b.clock.Now(), Open: []fleet.Run{b.mustRun(t, "0r1"), b.mustRun(t, "0r2")}}}
 	same(t, "snapshot", got, want)
 }

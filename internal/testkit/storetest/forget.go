@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -161,7 +161,7 @@ func (contract) ForgetNothing(t *testing.T, b bundle) {
 func (contract) ForgetInBetween(t *testing.T, b bundle) {
 	ctx := t.Context()
 	const sessions = 48
-	quick := bandit.Defaults()
+	quick := rank.Defaults()
 	quick.Alarm = 1
 	b = b.fresh(t, quick)
 	var open []fleet.Run

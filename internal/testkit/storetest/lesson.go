@@ -3,14 +3,14 @@ package storetest
 import (
 	"testing"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
 
 // sums are those of grades of weight 1 each.
-func sums(grades ...float64) (s bandit.Sums) {
+func sums(grades ...float64) (s rank.Sums) {
 	for _, g := range grades {
 		s.W, s.S, s.G2 = s.W+1, s.S+g, s.G2+g*g
 	}
@@ -18,8 +18,8 @@ func sums(grades ...float64) (s bandit.Sums) {
 }
 
 // tried are the graded sessions of one arm of a trial.
-func tried(grades ...float64) bandit.Tried {
-	return bandit.Tried{Sums: sums(grades...), Graded: len(grades)}
+func tried(grades ...float64) rank.Tried {
+	return rank.Tried{Sums: sums(grades...), Graded: len(grades)}
 }
 
 func (contract) Lessons(t *testing.T, b bundle) {
@@ -29,8 +29,8 @@ func (contract) Lessons(t *testing.T, b bundle) {
 	same(t, "before the grade", b.mustSnapshot(t).Lessons, []store.Lesson(nil))
 	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
 	want := []store.Lesson{
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 1},
-		{ID: "b", Category: "code", Trial: bandit.Trial{Without: tried(0.5)}},
+		{ID: "a", Category: "code", Trial: rank.Trial{With: tried(0.5)}, Exposure: 1},
+		{ID: "b", Category: "code", Trial: rank.Trial{Without: tried(0.5)}},
 	}
 	same(t, "after one grade", b.mustSnapshot(t).Lessons, want)
 	must.Do(t, b.Complete(t.Context(), graded(r, 0.5)))
@@ -39,9 +39,9 @@ func (contract) Lessons(t *testing.T, b bundle) {
 	// The second of the sessions behind the belief moves a mean by half the way.
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", with("b"), with("c")), 1)))
 	want = []store.Lesson{
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
-		{ID: "b", Category: "code", Trial: bandit.Trial{With: tried(1), Without: tried(0.5)}, Exposure: 0.5},
-		{ID: "c", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
+		{ID: "a", Category: "code", Trial: rank.Trial{With: tried(0.5)}, Exposure: 0.5},
+		{ID: "b", Category: "code", Trial: rank.Trial{With: tried(1), Without: tried(0.5)}, Exposure: 0.5},
+		{ID: "c", Category: "code", Trial: rank.Trial{With: tried(1)}, Exposure: 0.5},
 	}
 	same(t, "after two grades", b.mustSnapshot(t).Lessons, want)
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r3"), 1)))
@@ -59,9 +59,9 @@ func (contract) LessonsByCategory(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "code", "0r2", use, fleet.LessonUse{Lesson: "B"}), 1)))
 	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "triage", "0r3"), 1)))
 	want := []store.Lesson{
-		{ID: "B", Category: "code", Trial: bandit.Trial{Without: tried(1)}},
-		{ID: "a", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 1},
-		{ID: "a", Category: "docs", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 1},
+		{ID: "B", Category: "code", Trial: rank.Trial{Without: tried(1)}},
+		{ID: "a", Category: "code", Trial: rank.Trial{With: tried(1)}, Exposure: 1},
+		{ID: "a", Category: "docs", Trial: rank.Trial{With: tried(0.5)}, Exposure: 1},
 	}
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
@@ -79,7 +79,7 @@ func (contract) LessonsReplaced(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("a", "b")...), fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "first", uses("b", "c")...), fleet.Granted)
 	must.Do(t, b.Complete(ctx, graded(b.mustRun(t, "0r1"), 0.5)))
-	one := bandit.Trial{With: tried(0.5)}
+	one := rank.Trial{With: tried(0.5)}
 	want := []store.Lesson{{ID: "b", Category: "code", Trial: one, Exposure: 1}, {ID: "c", Category: "code", Trial: one, Exposure: 1}}
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }
@@ -93,8 +93,8 @@ func (contract) LessonsEdited(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r1", use("first")), 0.5)))
 	must.Do(t, b.Complete(t.Context(), graded(b.begun(t, "0r2", use("second")), 1)))
 	same(t, "lessons", b.mustSnapshot(t).Lessons, []store.Lesson{
-		{ID: "a", Version: "first", Category: "code", Trial: bandit.Trial{With: tried(0.5)}, Exposure: 0.5},
-		{ID: "a", Version: "second", Category: "code", Trial: bandit.Trial{With: tried(1)}, Exposure: 0.5},
+		{ID: "a", Version: "first", Category: "code", Trial: rank.Trial{With: tried(0.5)}, Exposure: 0.5},
+		{ID: "a", Version: "second", Category: "code", Trial: rank.Trial{With: tried(1)}, Exposure: 0.5},
 	})
 }
 
@@ -127,6 +127,6 @@ func (contract) LessonsUngraded(t *testing.T, b bundle) {
 	want[0].Without = tried(0)
 	want[0].Without.Failed = 1
 	want[0].Exposure = 0.5
-	want = append(want, store.Lesson{ID: "b", Category: "code", Trial: bandit.Trial{Without: bandit.Tried{Empty: 2, Failed: 1}}})
+	want = append(want, store.Lesson{ID: "b", Category: "code", Trial: rank.Trial{Without: rank.Tried{Empty: 2, Failed: 1}}})
 	same(t, "lessons", b.mustSnapshot(t).Lessons, want)
 }

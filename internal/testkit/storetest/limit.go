@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -92,7 +92,7 @@ func (b bundle) spent(t *testing.T) map[fleet.Scope]fleet.Spent {
 
 func (contract) BudgetOfRuns(t *testing.T, b bundle) {
 	for i, scope := range []fleet.Scope{fleet.FleetScope, fleet.AgentScope("claude"), fleet.CategoryScope("code")} {
-		b := b.fresh(t, bandit.Defaults())
+		b := b.fresh(t, rank.Defaults())
 		budget := fleet.Budget{Scope: scope, Runs: 2}
 		first := b.works(t, "0r1", "claude", budget)
 		b.works(t, "0r2", "claude", budget)
@@ -200,7 +200,7 @@ func (contract) FirstReserves(t *testing.T, b bundle) {
 		{fleet.Budget{Tokens: 3 * fleet.FirstTokens}, 3, 3 * fleet.FirstTokens, 0},
 		{fleet.Budget{}, 10, 0, 0},
 	} {
-		b := b.fresh(t, bandit.Defaults())
+		b := b.fresh(t, rank.Defaults())
 		first.budget.Scope = fleet.FleetScope
 		same(t, fmt.Sprintf("started under %+v", first.budget),
 			b.race(t, 10, func(r *RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
@@ -229,7 +229,7 @@ func (contract) ReserveOfOthers(t *testing.T, b bundle) {
 // first of its agent, too: the day after, the budget has room as before.
 func (contract) AbsurdBill(t *testing.T, b bundle) {
 	for _, before := range []int{0, 1, 5} {
-		b := b.fresh(t, bandit.Defaults())
+		b := b.fresh(t, rank.Defaults())
 		budget := fleet.Budget{Scope: fleet.FleetScope, USD: 100}
 		for i := range before {
 			b.used(t, b.works(t, fleet.RunID(fmt.Sprint("0a", i)), "claude", budget), 1000, 1)

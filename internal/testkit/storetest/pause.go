@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/testkit/must"
 )
 
@@ -74,7 +74,7 @@ func (contract) ResumeAwakes(t *testing.T, b bundle) {
 	}
 	must.Do(t, b.Complete(t.Context(), graded(b.begunIn(t, "news", "0r4"), 0.5)))
 	must.Do(t, b.Pause(t.Context(), fleet.Pause{Category: "code"}))
-	asleep, awake := b.arm(t, "docs").Backoff, bandit.Backoff{NoopsEver: 1}
+	asleep, awake := b.arm(t, "docs").Backoff, rank.Backoff{NoopsEver: 1}
 	asleep.VainAt = b.arm(t, "code").VainAt
 	same(t, "before", b.arm(t, "code").Backoff, asleep)
 	asleep.VainAt = b.arm(t, "docs").VainAt

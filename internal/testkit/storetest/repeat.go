@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -175,7 +175,7 @@ func repeatedWrites() map[string]repeated {
 		"ask to stop":       {works, func(ctx context.Context, b bundle) (any, error) { return b.AskToStop(ctx, "0r1", "why") }, nil},
 		"pause":             {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
 		"import": {held, func(ctx context.Context, b bundle) (any, error) {
-			return b.Import(ctx, []bandit.Session{{Category: "code", Grade: new(0.5), At: Start().Add(-time.Hour), Agent: "claude"}})
+			return b.Import(ctx, []rank.Session{{Category: "code", Grade: new(0.5), At: Start().Add(-time.Hour), Agent: "claude"}})
 		}, 1},
 		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
 		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.SetAway(ctx, fleet.Away{Reason: "why"}) }), nil},
@@ -194,12 +194,12 @@ func (contract) Repeat(t *testing.T, b bundle) {
 	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	for _, name := range names[:min(len(names), len(names)*checks/100)] {
 		w := writes[name]
-		once := b.fresh(t, bandit.Defaults())
+		once := b.fresh(t, rank.Defaults())
 		w.before(t, once)
 		first := must.Get(w.write(t.Context(), once))(t)
 		want := once.everything(t)
 		for _, applied := range []bool{false, true} {
-			again := b.fresh(t, bandit.Defaults())
+			again := b.fresh(t, rank.Defaults())
 			w.before(t, again)
 			answer := first
 			if applied {

@@ -13,9 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"stint/internal/bandit"
+	"stint/internal/agent/grade"
 	"stint/internal/fleet"
-	"stint/internal/grade"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/testkit/must"
@@ -25,11 +25,11 @@ import (
 // them, against the same events counted in memory. The memory is the same to the last bit.
 func (contract) Restarts(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
-		s := bandit.Defaults()
+		s := rank.Defaults()
 		s.HalfLife = rapid.SampledFrom([]float64{0, 1, 7, s.HalfLife}).Draw(rt, "half-life")
 		s.SlowHalfLife = rapid.SampledFrom([]float64{0, 3, s.SlowHalfLife}).Draw(rt, "slow half-life")
 		s.Alarm = rapid.SampledFrom([]float64{0, 0.5, s.Alarm}).Draw(rt, "alarm")
-		h := history{t: t, bundle: b.fresh(t, s), memory: memory{State: &bandit.State{Settings: s}}}
+		h := history{t: t, bundle: b.fresh(t, s), memory: memory{State: &rank.State{Settings: s}}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"fire":    h.fire,
 			"begin":   several(h.begin),
@@ -49,16 +49,16 @@ func (contract) Restarts(t *testing.T, b bundle) {
 
 // memory is what a store is to remember of its categories, without one.
 type memory struct {
-	*bandit.State
+	*rank.State
 	fires   fleet.FireID
 	lessons []store.Lesson
 }
 
 // imports takes over an older fleet's sessions, which only one without its own does, once.
 func (h *history) imports(rt *rapid.T) {
-	var list []bandit.Session
+	var list []rank.Session
 	for range rapid.IntRange(1, 70).Draw(rt, "sessions") {
-		list = append(list, bandit.Session{
+		list = append(list, rank.Session{
 			Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"), Grade: new(rapid.Float64Range(0, 1).Draw(rt, "grade")),
 			At: h.clock.Now().Add(-time.Duration(rapid.IntRange(0, 1e6).Draw(rt, "minutes")) * time.Minute), Agent: "old",
 		})
@@ -76,7 +76,7 @@ func (h *history) imports(rt *rapid.T) {
 		mustBe(h.t, err, fleet.ErrUsage)
 	default:
 		must.Do(h.t, err)
-		slices.SortStableFunc(list, func(a, b bandit.Session) int { return a.At.Compare(b.At) })
+		slices.SortStableFunc(list, func(a, b rank.Session) int { return a.At.Compare(b.At) })
 		for _, x := range list {
 			h.learn(x.Event(h.State.Arm(x.Category).Round, h.clock.Now()))
 		}
@@ -84,28 +84,28 @@ func (h *history) imports(rt *rapid.T) {
 }
 
 // learn folds the next event.
-func (h *history) learn(e bandit.Event) bandit.Mark {
+func (h *history) learn(e rank.Event) rank.Mark {
 	e.Seq, e.At = h.State.Seq+1, h.clock.Now()
 	return h.State.Fold(e)
 }
 
-func (s session) mark() bandit.Mark {
-	return bandit.Mark{Round: s.round, Load: s.load, Turn: bandit.Turn(s.run.CreatedAt), Counted: s.counted}
+func (s session) mark() rank.Mark {
+	return rank.Mark{Round: s.round, Load: s.load, Turn: rank.Turn(s.run.CreatedAt), Counted: s.counted}
 }
 
 func (h *history) grade(s *session, grade float64) {
 	c := s.run.Category
-	s.counted = h.learn(bandit.Event{Kind: bandit.Ended, Category: c, Run: s.run.ID, Agent: s.run.Agent, Grade: grade, Mark: s.mark()}).Counted
+	s.counted = h.learn(rank.Event{Kind: rank.Ended, Category: c, Run: s.run.ID, Agent: s.run.Agent, Grade: grade, Mark: s.mark()}).Counted
 	arm := h.State.Arm(c)
 	injected := map[fleet.LessonID]bool{}
 	for _, u := range s.lessons {
 		l := h.lesson(u.Lesson, c)
-		h.Settings.Try(&l.Trial, u.Injected, arm.Round, bandit.Graded{Round: s.round, Grade: grade})
+		h.Settings.Try(&l.Trial, u.Injected, arm.Round, rank.Graded{Round: s.round, Grade: grade})
 		injected[u.Lesson] = u.Injected
 	}
 	for i := range h.lessons {
 		if l := &h.lessons[i]; l.Category == c {
-			l.Exposure = bandit.Expose(l.Exposure, injected[l.ID], arm.Fast.W)
+			l.Exposure = rank.Expose(l.Exposure, injected[l.ID], arm.Fast.W)
 		}
 	}
 }
@@ -115,16 +115,16 @@ func (h *history) correct(s session, was, is float64) {
 	if was == is {
 		return
 	}
-	h.learn(bandit.Event{Kind: bandit.Corrected, Category: s.run.Category, Run: s.run.ID, Agent: s.run.Agent, Was: was, Grade: is, Mark: s.mark()})
+	h.learn(rank.Event{Kind: rank.Corrected, Category: s.run.Category, Run: s.run.ID, Agent: s.run.Agent, Was: was, Grade: is, Mark: s.mark()})
 	for _, u := range s.lessons {
 		l := h.lesson(u.Lesson, s.run.Category)
-		h.Settings.Correct(&l.Trial, u.Injected, h.State.Arm(s.run.Category).Round, bandit.Graded{Round: s.round, Grade: is}, was)
+		h.Settings.Correct(&l.Trial, u.Injected, h.State.Arm(s.run.Category).Round, rank.Graded{Round: s.round, Grade: is}, was)
 	}
 }
 
 // empty counts a session without work for its category and its lessons.
 func (h *history) empty(s session) {
-	h.learn(bandit.Event{Kind: bandit.Empty, Category: s.run.Category, Task: s.run.Task, Last: s.run.Left.Last})
+	h.learn(rank.Event{Kind: rank.Empty, Category: s.run.Category, Task: s.run.Task, Last: s.run.Left.Last})
 	for _, u := range s.lessons {
 		h.lesson(u.Lesson, s.run.Category).Of(u.Injected).Empty++
 	}
@@ -176,15 +176,15 @@ func (h *history) fire(rt *rapid.T) {
 	moves := rapid.SliceOfDistinct(rapid.Custom(anyCategory), rapid.ID).Draw(rt, "moves")
 	host := rapid.SampledFrom([]string{"", "a", "b"}).Draw(rt, "machine")
 	full := rapid.Bool().Draw(rt, "full")
-	budget := bandit.Amounts{bandit.USD: rapid.SampledFrom([]float64{0, 7}).Draw(rt, "budget")}
+	budget := rank.Amounts{rank.USD: rapid.SampledFrom([]float64{0, 7}).Draw(rt, "budget")}
 	pool := rapid.SampledFrom([]string{"default", "quick"}).Draw(rt, "pool")
 	extra := rapid.Bool().Draw(rt, "extra")
 	f := must.Get(h.RecordFire(h.t.Context(), store.Firing{Fire: fleet.Fire{Due: due, Moves: moves, Full: full, Pool: pool}, Host: fleet.Host{ID: host}, Budget: budget, Extra: extra}))(h.t)
 	h.fires++
 	same(h.t, "fire", f.ID, h.fires)
 	if len(moves) > 0 || full {
-		h.learn(bandit.Event{
-			Kind: bandit.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap, Budget: budget, Pool: pool, Full: full, Extra: extra,
+		h.learn(rank.Event{
+			Kind: rank.Fired, Host: host, Moves: moves, Due: due, Floor: h.Settings.Floor, Cap: h.Settings.Cap, Budget: budget, Pool: pool, Full: full, Extra: extra,
 		})
 	}
 }
@@ -213,7 +213,7 @@ func (h *history) begin(rt *rapid.T) {
 	take.TTL = 1e6 * time.Hour
 	h.mustTakeForRun(h.t, take, fleet.Granted)
 	s.run.Task, s.run.Key, s.run.Epoch = take.Task, take.Key, 1
-	m := h.learn(bandit.Event{Kind: bandit.Began, Category: s.run.Category})
+	m := h.learn(rank.Event{Kind: rank.Began, Category: s.run.Category})
 	s.round, s.load = m.Round, m.Load
 	h.open = append(h.open, s)
 }
@@ -266,18 +266,18 @@ func (h *history) end(rt *rapid.T) {
 
 // used counts what a session used that has ended.
 func (h *history) used(s session) {
-	r, use := h.mustRun(h.t, s.run.ID), bandit.Amounts{-1, -1, -1}
+	r, use := h.mustRun(h.t, s.run.ID), rank.Amounts{-1, -1, -1}
 	if r.Verdict.Outcome != fleet.Lost && r.Verdict.Outcome != fleet.Abandoned {
-		use[bandit.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
+		use[rank.Hours] = r.EndedAt.Sub(r.StartedAt).Hours()
 	}
 	if r.Usage.USD != nil { // also an assumed one
-		use[bandit.USD] = *r.Usage.USD
+		use[rank.USD] = *r.Usage.USD
 	}
 	if r.Usage.Tokens != nil {
-		use[bandit.Tokens] = float64(*r.Usage.Tokens)
+		use[rank.Tokens] = float64(*r.Usage.Tokens)
 	}
-	if use != (bandit.Amounts{-1, -1, -1}) {
-		h.learn(bandit.Event{Kind: bandit.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
+	if use != (rank.Amounts{-1, -1, -1}) {
+		h.learn(rank.Event{Kind: rank.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
 }
 
@@ -341,7 +341,7 @@ func (h *history) idle(rt *rapid.T) {
 	r.Verdict.Outcome = fleet.Idle
 	must.Do(h.t, h.Complete(h.t.Context(), r))
 	if r.Source != fleet.FromHand { // what a person asks for says nothing
-		h.learn(bandit.Event{Kind: bandit.Slept, Category: r.Category})
+		h.learn(rank.Event{Kind: rank.Slept, Category: r.Category})
 	}
 }
 
@@ -350,7 +350,7 @@ func (h *history) resume(rt *rapid.T) {
 	must.Get(h.Resume(h.t.Context(), c))(h.t)
 	for name, arm := range h.State.Arms {
 		if (c == "" || c == name) && (arm.AsleepUntil > 0 || arm.VainAt != "") {
-			h.learn(bandit.Event{Kind: bandit.Woken, Category: c})
+			h.learn(rank.Event{Kind: rank.Woken, Category: c})
 			return
 		}
 	}
@@ -367,7 +367,7 @@ func (h *history) restart(rt *rapid.T) {
 	h.Store = h.bundle.again()
 	h.addsUp(h.t)
 	s := h.mustSnapshot(h.t)
-	got := map[fleet.Category]*bandit.Arm{}
+	got := map[fleet.Category]*rank.Arm{}
 	for c, arm := range s.Arms {
 		got[c] = &arm.Arm
 	}

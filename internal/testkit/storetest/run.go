@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -329,13 +329,13 @@ func (contract) Complete(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), want))
 	want.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), want)
-	same(t, "recent grades", b.arm(t, "code").Fast, bandit.Sums{W: 1, S: 0.75, G2: 0.5625})
+	same(t, "recent grades", b.arm(t, "code").Fast, rank.Sums{W: 1, S: 0.75, G2: 0.5625})
 	for id, grade := range map[fleet.RunID]float64{"0r2": 0, "0r3": 1} {
 		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, id), grade)))
 	}
 	arm := b.arm(t, "code")
 	same(t, "graded", arm.Graded, 3)
-	same(t, "recent grades of three", arm.Fast, bandit.Sums{W: 3, S: 1.75, G2: 1.5625})
+	same(t, "recent grades of three", arm.Fast, rank.Sums{W: 3, S: 1.75, G2: 1.5625})
 	same(t, "grades of three", arm.Slow, arm.Fast)
 	same(t, "arm of another", b.arm(t, "docs"), store.Arm{})
 }
@@ -414,7 +414,7 @@ func (contract) CompleteUngraded(t *testing.T, b bundle) {
 	must.Do(t, b.Complete(t.Context(), r))
 	r.EndedAt = b.clock.Now()
 	same(t, "run", b.mustRun(t, "0r1"), r)
-	same(t, "evidence", b.arm(t, "code").Evidence, bandit.Evidence{})
+	same(t, "evidence", b.arm(t, "code").Evidence, rank.Evidence{})
 }
 
 // CompleteWithoutClaim ends a run with a grade, which nobody may count.

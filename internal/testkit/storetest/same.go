@@ -14,8 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -29,7 +29,7 @@ type ram struct {
 	tx  *table.Tx
 }
 
-func newRAM(now func() time.Time, s bandit.Settings) *ram {
+func newRAM(now func() time.Time, s rank.Settings) *ram {
 	empty := table.NewTx(s, func([]table.Statement) error { return nil })
 	empty.Fleet.Know(table.Fleet{})
 	return &ram{now, empty}
@@ -62,8 +62,8 @@ type nothing struct{ store.Store }
 // answer alike, and hold the same rows at the end.
 func (contract) Same(t *testing.T, b bundle) {
 	rapid.Check(t, func(rt *rapid.T) {
-		b := b.fresh(t, bandit.Defaults())
-		m := newRAM(b.clock.Now, bandit.Defaults())
+		b := b.fresh(t, rank.Defaults())
+		m := newRAM(b.clock.Now, rank.Defaults())
 		other := inMemory{Writer: book.Writer{Engine: m}}
 		for _, id := range []fleet.RunID{"0r1", "0r2"} {
 			must.Do(t, b.AddRun(t.Context(), plannedRun(id)), other.AddRun(t.Context(), plannedRun(id)))
@@ -90,7 +90,7 @@ func (contract) Same(t *testing.T, b bundle) {
 // EveryRow is all rows of a store, by table.
 func EveryRow(t *testing.T, s table.Source) map[string]any {
 	t.Helper()
-	tx := table.NewTx(bandit.Defaults(), func(list []table.Statement) error {
+	tx := table.NewTx(rank.Defaults(), func(list []table.Statement) error {
 		return s.Read(t.Context(), func(time.Time) []table.Statement { return list })
 	})
 	tx.All()

@@ -13,8 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/testkit/must"
@@ -23,7 +23,7 @@ import (
 // Open says where a store is to be that reads this clock and learns by these settings,
 // and returns what opens it: the first call makes it, another finds it as it was left.
 // Opened stores are closed with the test.
-type Open func(t *testing.T, now func() time.Time, s bandit.Settings) func() store.Store
+type Open func(t *testing.T, now func() time.Time, s rank.Settings) func() store.Store
 
 // contract has the tests as its methods, each by the name that the test goes by.
 type contract struct{}
@@ -61,7 +61,7 @@ func Run(t *testing.T, open Open, only ...string) {
 		}
 		t.Run(method.Name, func(t *testing.T) {
 			t.Parallel()
-			b := newBundle(t, open, bandit.Defaults())
+			b := newBundle(t, open, rank.Defaults())
 			test(t, b)
 			b.addsUp(t)
 		})
@@ -102,7 +102,7 @@ type bundle struct {
 	again func() store.Store
 }
 
-func newBundle(t *testing.T, open Open, s bandit.Settings) bundle {
+func newBundle(t *testing.T, open Open, s rank.Settings) bundle {
 	t.Helper()
 	clock := NewClock()
 	again := open(t, clock.Now, s)
@@ -125,7 +125,7 @@ func (b bundle) addsUp(t *testing.T) {
 }
 
 // fresh is another store, which learns by other settings.
-func (b bundle) fresh(t *testing.T, s bandit.Settings) bundle {
+func (b bundle) fresh(t *testing.T, s rank.Settings) bundle {
 	t.Helper()
 	return newBundle(t, b.open, s)
 }

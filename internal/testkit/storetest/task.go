@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -142,7 +142,7 @@ func (contract) TaskRests(t *testing.T, b bundle) {
 	}
 	open := fleet.TaskLeft{State: "active", Seen: "a", Worked: true}
 	b.leave(t, "0r1", "a", fleet.Noop, open)
-	same(t, "one task", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 1, VainAt: "a"})
+	same(t, "one task", b.arm(t, "code").Backoff, rank.Backoff{NoopsEver: 1, VainAt: "a"})
 	b.mustFire(t, nil)
 	b.leave(t, "0r2", "a", fleet.Nothing, open)
 	rests("twice", 1+4)
@@ -152,7 +152,7 @@ func (contract) TaskRests(t *testing.T, b bundle) {
 	b.mustResume(t, "docs", false)
 	b.mustResume(t, "code", true)
 	rests("resumed", 0, 0)
-	same(t, "resumed", b.arm(t, "code").Backoff, bandit.Backoff{NoopsEver: 3})
+	same(t, "resumed", b.arm(t, "code").Backoff, rank.Backoff{NoopsEver: 3})
 	b.leave(t, "0r4", "a", fleet.Noop, open)
 	rests("three times", 1+8, 0)
 	b.leave(t, "0r5", "a", fleet.Productive, open)
@@ -162,8 +162,8 @@ func (contract) TaskRests(t *testing.T, b bundle) {
 	asleep := b.arm(t, "code").Backoff
 	for _, step := range []struct {
 		task fleet.TaskID
-		want bandit.Backoff
-	}{{"b", asleep}, {"a", bandit.Backoff{NoopsEver: asleep.NoopsEver}}} { // the back-off is of the last
+		want rank.Backoff
+	}{{"b", asleep}, {"a", rank.Backoff{NoopsEver: asleep.NoopsEver}}} { // the back-off is of the last
 		found := must.Get(b.Retry(t.Context(), step.task))(t)
 		same(t, "found by a retry", found, true)
 		same(t, "back-off after a retry", b.arm(t, "code").Backoff, step.want)

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -16,7 +16,7 @@ func (contract) Text(t *testing.T, b bundle) {
 	for text, want := range map[string]string{
 		"a\x00b": "a\uFFFDb", "a\xff\xfeb": "a\uFFFDb", "a\xc3": "a\uFFFD", "ä → 漢": "ä → 漢", "'; drop table runs; --": "'; drop table runs; --",
 	} {
-		b := b.fresh(t, bandit.Defaults())
+		b := b.fresh(t, rank.Defaults())
 		r := b.begun(t, "0r1")
 		r.Verdict = fleet.Verdict{Outcome: fleet.Failed, Reason: text}
 		must.Do(t, b.Complete(t.Context(), r))

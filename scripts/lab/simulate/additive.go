@@ -3,7 +3,7 @@ package simulate
 import (
 	"math/rand/v2"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 )
 
 const (
@@ -77,7 +77,7 @@ func (a *additive) shares() []float64 {
 func (a *additive) plateau(share []float64) bool {
 	settled, most, least := true, 0.0, 1.0
 	for i, n := range a.n {
-		sd := bandit.Beta{A: 1 + a.sum[i], B: 1 + max(0, n-a.sum[i])}.SD()
+		sd := rank.Beta{A: 1 + a.sum[i], B: 1 + max(0, n-a.sum[i])}.SD()
 		settled = settled && n >= sampled && sd*sd < converged
 		most, least = max(most, share[i]), min(least, share[i])
 	}

@@ -1,19 +1,19 @@
 package simulate
 
-import "stint/internal/bandit"
+import "stint/internal/rank"
 
 // memory is the sessions of a category of whose work something is yet to become.
 type memory struct{ later []correction }
 
 // correction is what a grade will be once it is known what became of the work.
 type correction struct {
-	bandit.Mark
+	rank.Mark
 	first, final float64
 	known        int // at this fire
 }
 
 // correct has an arm's evidence go by what is known at a fire.
-func (m *memory) correct(s bandit.Settings, arm *bandit.Arm, fire int) {
+func (m *memory) correct(s rank.Settings, arm *rank.Arm, fire int) {
 	var later []correction
 	for _, c := range m.later {
 		if c.known > fire {

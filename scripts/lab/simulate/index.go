@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 )
 
 // index takes the categories whose index is highest, and forgets as its kind does.
@@ -71,12 +71,12 @@ func (x *index) bounds(round int) {
 // tally is what policies without a ranking remember: grades, where a session that found
 // nothing to do counts as a grade of 0, because they know no other case.
 type tally struct {
-	n        []float64        // grades
-	sum      []float64        // of the grades
-	scores   []float64        // of the fire
-	at       int              // the last round
-	accounts []bandit.Account // of a policy within floors and caps; nil: it knows none
-	settings bandit.Settings
+	n        []float64      // grades
+	sum      []float64      // of the grades
+	scores   []float64      // of the fire
+	at       int            // the last round
+	accounts []rank.Account // of a policy within floors and caps; nil: it knows none
+	settings rank.Settings
 }
 
 func newTally(p Policy, categories int) tally {
@@ -85,7 +85,7 @@ func newTally(p Policy, categories int) tally {
 		scores: make([]float64, categories), settings: p.Settings,
 	}
 	if p.Fair {
-		t.accounts = make([]bandit.Account, categories)
+		t.accounts = make([]rank.Account, categories)
 	}
 	return t
 }
@@ -117,7 +117,7 @@ func (t *tally) fade(part float64) {
 // taken as they are.
 func (t *tally) draw(rng *rand.Rand) {
 	for i, n := range t.n {
-		t.scores[i] = bandit.Beta{A: 1 + max(0, t.sum[i]), B: 1 + max(0, n-t.sum[i])}.Draw(rng)
+		t.scores[i] = rank.Beta{A: 1 + max(0, t.sum[i]), B: 1 + max(0, n-t.sum[i])}.Draw(rng)
 	}
 }
 

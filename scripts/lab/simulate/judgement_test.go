@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"testing"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // TestHealthyWeeksAreFair plays weeks of fleets that do what they should: no week in twenty
@@ -28,7 +28,7 @@ func TestHealthyWeeksAreFair(t *testing.T) {
 		"means move":    {Workers: 1, Categories: equal(10, 0.9, 0.08), Change: Change{Kind: Permute, Every: 200}},
 	} {
 		s.Fires, s.Grades, s.Change.Kind = week*weeks, Grades{Noise: Bernoulli}, cmp.Or(s.Change.Kind, Still)
-		judge := bandit.Defaults()
+		judge := rank.Defaults()
 		judged, wrongly := 0, 0
 		for run := range runs {
 			p := newPlay(s, Policies()[0], 11, run)
@@ -44,8 +44,8 @@ func TestHealthyWeeksAreFair(t *testing.T) {
 				judged++
 				wrong := false
 				for i := range s.Categories {
-					wrong = wrong || judge.Judge(p.ledger.sessions[i]-sessions[i], p.ledger.entitled[i]-entitled[i]) != bandit.Fair
-					if judge.Judge(0, p.ledger.entitled[i]-entitled[i]) == bandit.Fair {
+					wrong = wrong || judge.Judge(p.ledger.sessions[i]-sessions[i], p.ledger.entitled[i]-entitled[i]) != rank.Fair
+					if judge.Judge(0, p.ledger.entitled[i]-entitled[i]) == rank.Fair {
 						t.Errorf("%s: a week without a session of %s, of %v, passes for fair", name, s.Categories[i].Name, p.ledger.entitled[i]-entitled[i])
 					}
 					sessions[i], entitled[i] = p.ledger.sessions[i], p.ledger.entitled[i]

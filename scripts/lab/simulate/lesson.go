@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // Lesson is given to the sessions that it matches, unless chance withholds it.
@@ -43,34 +43,34 @@ func (w *world) teach(fire int, c fleet.Category) (given map[int]bool, better fl
 
 // known is what is remembered of one lesson in one category.
 type known struct {
-	trial    bandit.Trial
+	trial    rank.Trial
 	exposure float64 // mean, of the sessions behind what is believed
 }
 
 // compareLessons sets what today's lessons change of each category's grade, as real fires do.
 func (r *ranked) compareLessons(round int) {
-	var all []bandit.Trial
-	trials := make([][]bandit.Trial, len(r.lessons))
+	var all []rank.Trial
+	trials := make([][]rank.Trial, len(r.lessons))
 	for l, of := range r.lessons {
 		for c, k := range of {
 			trials[l] = append(trials[l], r.settings.Faded(k.trial, r.arm(c).Round))
 		}
 		all = append(all, trials[l]...)
 	}
-	noise := bandit.Noise(all)
+	noise := rank.Noise(all)
 	for at := range r.candidates {
-		c, list := &r.candidates[at], []bandit.Exposure(nil)
+		c, list := &r.candidates[at], []rank.Exposure(nil)
 		for l, of := range r.lessons {
-			list = append(list, bandit.Exposure{
-				Effect: bandit.EffectOf(trials[l], noise).Mean, Next: r.scenario.Lessons[l].next(c.Category, round), Behind: of[r.index[at]].exposure,
+			list = append(list, rank.Exposure{
+				Effect: rank.EffectOf(trials[l], noise).Mean, Next: r.scenario.Lessons[l].next(c.Category, round), Behind: of[r.index[at]].exposure,
 			})
 		}
-		c.LOO = bandit.LOO(list)
+		c.LOO = rank.LOO(list)
 	}
 }
 
 // learnLessons counts a grade for the lessons that matched its session.
-func (r *ranked) learnLessons(e flight, x bandit.Graded) {
+func (r *ranked) learnLessons(e flight, x rank.Graded) {
 	arm := r.arm(e.category)
 	for l := range r.lessons {
 		k := &r.lessons[l][e.category]
@@ -78,6 +78,6 @@ func (r *ranked) learnLessons(e flight, x bandit.Graded) {
 		if matched {
 			r.settings.Try(&k.trial, injected, arm.Round, x)
 		}
-		k.exposure = bandit.Expose(k.exposure, injected, arm.Fast.W)
+		k.exposure = rank.Expose(k.exposure, injected, arm.Fast.W)
 	}
 }

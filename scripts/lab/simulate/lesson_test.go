@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 )
 
 // TestLessonsThatCannotMatch has a lesson that raises the grades of one category by 0.3, until
@@ -21,7 +21,7 @@ func TestLessonsThatCannotMatch(t *testing.T) {
 			{Name: "never", Category: "docs", First: last + 9, Last: last + 9, Effect: 0.3, Withhold: 0.2},
 		},
 	}
-	p := newPlay(s, Policy{Kind: Ranked, Settings: bandit.Defaults()}, 1, 0)
+	p := newPlay(s, Policy{Kind: Ranked, Settings: rank.Defaults()}, 1, 0)
 	p.run(func() bool { return false })
 	r, ok := p.player.(*ranked)
 	if !ok {

@@ -3,7 +3,7 @@ package simulate
 import (
 	"testing"
 
-	"stint/internal/bandit"
+	"stint/internal/rank"
 	"stint/internal/testkit/must"
 )
 
@@ -21,7 +21,7 @@ func TestALiarGainsNothing(t *testing.T) {
 				}
 				s.Categories = append(s.Categories, c)
 			}
-			r, err := Run(t.Context(), s, Options{Runs: 5, Seed: 1, Parallel: 2, Policies: []Policy{{Name: "stint", Kind: Ranked, Settings: bandit.Defaults()}}})
+			r, err := Run(t.Context(), s, Options{Runs: 5, Seed: 1, Parallel: 2, Policies: []Policy{{Name: "stint", Kind: Ranked, Settings: rank.Defaults()}}})
 			must.Do(t, err)
 			return r[0].Fractions[0].Mean / (0.25 * float64(workers))
 		}

@@ -3,9 +3,8 @@ package simulate
 import (
 	"slices"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/plan"
+	"stint/internal/rank"
 )
 
 // Session is one that began, and what became of it.
@@ -25,7 +24,7 @@ type Moment struct {
 	Means    []float64 // the true ones
 	// Belief is what stint's ranking believes of a category's mean grade; nil: another
 	// policy plays.
-	Belief func(category int) bandit.Beta
+	Belief func(category int) rank.Beta
 }
 
 // flight is a session that has not ended.
@@ -282,7 +281,7 @@ func (p *play) entitle() {
 			p.shares = append(p.shares, p.scenario.Categories[i].Share)
 		}
 	}
-	due := bandit.Entitlement(p.shares, p.view.picks)
+	due := rank.Entitlement(p.shares, p.view.picks)
 	for i, awake := range p.view.awake {
 		p.view.due[i] = 0
 		if awake {
@@ -317,7 +316,7 @@ func (p *play) respawn(f flight) {
 	if r == nil || !p.world.awake[f.category] || !p.free(f.category) {
 		return
 	}
-	follows, _ := plan.Respawn(plan.Chain{
+	follows, _ := rank.Respawn(rank.Chain{
 		Outcome: f.verdict.Outcome, Grade: f.verdict.Grade, Depth: f.depth, Most: r.Most, From: r.From,
 		Surplus: p.player.surplus(f.category), Later: f.source != fleet.FromHand,
 	})

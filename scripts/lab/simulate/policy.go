@@ -3,8 +3,8 @@ package simulate
 import (
 	"slices"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // Kind says how a policy decides.
@@ -37,13 +37,13 @@ const (
 type Policy struct {
 	Name     string
 	Kind     Kind
-	Settings bandit.Settings // of [Ranked]; the floor, the cap and v of those within them
-	Fair     bool            // one of the others keeps the ranking's floors and caps
-	Gamma    float64         // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
-	Window   int             // of [SlidingTS], in fires
-	OneAgent bool            // of [Ranked]: the first agent of a category does its work
-	Unpriced bool            // of [Ranked]: nothing that binds has a price
-	Learns   Learns          // of [Ranked]: when it learns what became of work; empty: [Later]
+	Settings rank.Settings // of [Ranked]; the floor, the cap and v of those within them
+	Fair     bool          // one of the others keeps the ranking's floors and caps
+	Gamma    float64       // what is left of evidence: per update of [Additive], per fire of the discounted; in (0,1]
+	Window   int           // of [SlidingTS], in fires
+	OneAgent bool          // of [Ranked]: the first agent of a category does its work
+	Unpriced bool          // of [Ranked]: nothing that binds has a price
+	Learns   Learns        // of [Ranked]: when it learns what became of work; empty: [Later]
 }
 
 // Learns is when a policy learns what became of a session's work.
@@ -66,7 +66,7 @@ func (k Kind) IsIndex() bool {
 
 // Policies are those that need no scenario, in the order in which they are shown.
 func Policies() []Policy {
-	d := bandit.Defaults()
+	d := rank.Defaults()
 	return []Policy{
 		{Name: "stint", Kind: Ranked, Settings: d},
 		{Name: "stint-free", Kind: Ranked, Settings: d.Unfair()},

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
-	"stint/internal/selector"
+	"stint/internal/rank"
 )
 
 // outOfReach is why a category is out: it is not awake, or in flight.
@@ -18,13 +17,13 @@ const outAsleep = "backs off"
 
 // ranked decides by the ranking of real fires, and keeps what the store keeps.
 type ranked struct {
-	settings   bandit.Settings
+	settings   rank.Settings
 	scenario   *Scenario
 	seed       uint64
-	candidates []selector.Candidate // by name, as a ranking wants them
-	at         []int                // of each category in candidates
-	index      []int                // of each candidate in the scenario
-	pool       bandit.Prior
+	candidates []rank.Candidate // by name, as a ranking wants them
+	at         []int            // of each category in candidates
+	index      []int            // of each candidate in the scenario
+	pool       rank.Prior
 	due        []float64
 	entitled   []bool          // by category, as the others
 	rounds     []fleet.Round   // before the fire
@@ -37,7 +36,7 @@ type ranked struct {
 	unpriced   bool
 	oneAgent   bool
 	agent      []int // by category, that starts next
-	prices     bandit.Prices
+	prices     rank.Prices
 }
 
 // streak are the sessions of an agent that failed in a row: nobody knows yet whether the work
@@ -62,7 +61,7 @@ func newRanked(p Policy, s *Scenario, seed uint64) *ranked {
 	for at, i := range r.index {
 		r.at[i] = at
 		c := s.Categories[i]
-		r.candidates = append(r.candidates, selector.Candidate{Category: c.Name, Share: c.Share, Agents: agentNames(len(c.Agents))})
+		r.candidates = append(r.candidates, rank.Candidate{Category: c.Name, Share: c.Share, Agents: agentNames(len(c.Agents))})
 	}
 	return r
 }
@@ -82,11 +81,11 @@ func (r *ranked) choose(v view) choice {
 	if len(r.lessons) > 0 {
 		r.compareLessons(v.round)
 	}
-	s := selector.Rank(selector.Input{
+	s := rank.Rank(rank.Input{
 		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.most, Free: v.free, Rates: r.prices.Rates(v.pool), Candidates: r.candidates,
 	})
 	if !r.unpriced {
-		r.prices.Fired(at(v.round), bandit.Amounts{bandit.USD: r.scenario.Budget}, v.pool, s.Full())
+		r.prices.Fired(at(v.round), rank.Amounts{rank.USD: r.scenario.Budget}, v.pool, s.Full())
 	}
 	r.pool = s.Prior
 	r.picks = r.picks[:0]
@@ -111,7 +110,7 @@ func (r *ranked) choose(v view) choice {
 		coming := arm.Round
 		arm.Round = r.rounds[i]
 		if moves && r.scenario.Categories[i].Pool == v.pool {
-			arm.Move(r.settings, bandit.Move{Round: coming, Due: r.due[i], Entitled: r.entitled[i]})
+			arm.Move(r.settings, rank.Move{Round: coming, Due: r.due[i], Entitled: r.entitled[i]})
 			last[i] = coming
 		}
 	}
@@ -131,7 +130,7 @@ func (r *ranked) begin(category int, v view) start {
 	return start{round: v.round, agent: r.agent[category], at: arm.Round, load: arm.Debit(arm.Round)}
 }
 
-func unavailable(c *selector.Candidate, v view, i int) (string, fleet.Hindrance) {
+func unavailable(c *rank.Candidate, v view, i int) (string, fleet.Hindrance) {
 	switch {
 	case !v.awake[i]:
 		return outOfReach, fleet.HinderedByTasks
@@ -141,16 +140,16 @@ func unavailable(c *selector.Candidate, v view, i int) (string, fleet.Hindrance)
 	return "", ""
 }
 
-func (r *ranked) category(s selector.Score) int {
-	at, _ := slices.BinarySearchFunc(r.candidates, s.Category, func(c selector.Candidate, name fleet.Category) int {
+func (r *ranked) category(s rank.Score) int {
+	at, _ := slices.BinarySearchFunc(r.candidates, s.Category, func(c rank.Candidate, name fleet.Category) int {
 		return strings.Compare(string(c.Category), string(name))
 	})
 	return r.index[at]
 }
 
-func (r *ranked) arm(category int) *bandit.Arm { return &r.candidates[r.at[category]].Arm }
+func (r *ranked) arm(category int) *rank.Arm { return &r.candidates[r.at[category]].Arm }
 
-func (r *ranked) belief(category int) bandit.Beta {
+func (r *ranked) belief(category int) rank.Beta {
 	return r.settings.Belief(r.arm(category), r.pool)
 }
 
@@ -164,7 +163,7 @@ func (r *ranked) surplus(category int) float64 {
 func (r *ranked) learn(e flight) {
 	if c := r.scenario.Categories[e.category]; !r.unpriced {
 		hours := float64(e.length) / 2
-		r.prices.Ended(at(e.last()), r.arm(e.category), &bandit.Pair{}, bandit.Amounts{bandit.USD: c.Cost, bandit.Tokens: -1, bandit.Hours: hours}, false)
+		r.prices.Ended(at(e.last()), r.arm(e.category), &rank.Pair{}, rank.Amounts{rank.USD: c.Cost, rank.Tokens: -1, rank.Hours: hours}, false)
 	}
 	agent := r.scenario.Categories[e.category].Agent
 	if r.agents[agent] == nil {
@@ -192,7 +191,7 @@ func (r *ranked) count(e flight) {
 	arm := r.arm(e.category)
 	switch v := e.verdict; {
 	case v.Grade != nil:
-		x := bandit.Graded{Round: e.at, Turn: bandit.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
+		x := rank.Graded{Round: e.at, Turn: rank.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
 		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
@@ -203,13 +202,13 @@ func (r *ranked) count(e flight) {
 			c.Pairs = nil
 		} else if len(c.Agents) > 0 {
 			if c.Pairs == nil {
-				c.Pairs = bandit.Pairs{}
+				c.Pairs = rank.Pairs{}
 			}
-			c.Pairs[name] = r.settings.LearnPair(c.Pairs[name], arm.Round, bandit.Mark{Round: x.Round}, x.Grade)
+			c.Pairs[name] = r.settings.LearnPair(c.Pairs[name], arm.Round, rank.Mark{Round: x.Round}, x.Grade)
 		}
 		if e.final != nil && r.learns != AtOnce && r.learns != Never {
 			m := &r.memories[e.category]
-			mark := bandit.Mark{Round: x.Round, Load: x.Load, Turn: x.Turn, Counted: arm.Graded}
+			mark := rank.Mark{Round: x.Round, Load: x.Load, Turn: x.Turn, Counted: arm.Graded}
 			m.later = append(m.later, correction{mark, x.Grade, *e.final, e.last() + e.known})
 		}
 		r.learnLessons(e, x)

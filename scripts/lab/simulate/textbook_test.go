@@ -8,8 +8,8 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"stint/internal/bandit"
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // textbook is Thompson sampling with multiple plays as it is published: Beta(1+S, 1+n-S)
@@ -22,8 +22,8 @@ type textbook struct {
 
 func (b *textbook) choose(v view) choice {
 	for i, c := range b.s.Categories {
-		belief := bandit.Beta{A: 1 + b.sum[i], B: 1 + b.n[i] - b.sum[i]}
-		b.scores[i] = belief.Draw(bandit.Generator(b.seed, v.fire, c.Name))
+		belief := rank.Beta{A: 1 + b.sum[i], B: 1 + b.n[i] - b.sum[i]}
+		b.scores[i] = belief.Draw(rank.Generator(b.seed, v.fire, c.Name))
 	}
 	return b.best(v)
 }
@@ -36,7 +36,7 @@ func TestPlainIsTheTextbook(t *testing.T) {
 	for i := range 10 {
 		s.Categories = append(s.Categories, Category{Name: fleet.Category(fmt.Sprintf("c%d", i)), Mean: 0.3 + 0.05*float64(i), Share: 1})
 	}
-	settings := bandit.Defaults().Core()
+	settings := rank.Defaults().Core()
 	settings.Anchor, settings.Dispersion = false, false
 	seed := keyOf(1, 0, "policy")
 	got := picks(s, newRanked(Policy{Settings: settings}, s, seed))

@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 
-	"stint/internal/bandit"
+	"stint/internal/agent/grade"
 	"stint/internal/fleet"
-	"stint/internal/grade"
+	"stint/internal/rank"
 )
 
 // world is what no policy can change: how true means move, who is awake and who has
@@ -50,7 +50,7 @@ func newWorld(s *Scenario, seed uint64, run int) *world {
 
 // keyOf mixes what a random number is for with the seed.
 func keyOf(seed uint64, run int, what string) uint64 {
-	return bandit.Key(seed^bandit.Key(uint64(run), "run"), what)
+	return rank.Key(seed^rank.Key(uint64(run), "run"), what)
 }
 
 func generator(seed uint64, run int, what string) *rand.Rand {
@@ -114,7 +114,7 @@ type ending struct {
 // draws depend on the fire, the category and how many sessions of it came before alone.
 func (w *world) end(fire, category, before int, mean float64) ending {
 	s, c := w.scenario, &w.scenario.Categories[category]
-	w.session.Seed(w.key, bandit.Key(uint64(fire)+uint64(before)<<32, string(c.Name)))
+	w.session.Seed(w.key, rank.Key(uint64(fire)+uint64(before)<<32, string(c.Name)))
 	missing, length := w.chance.Float64(), w.chance.NormFloat64()
 	for _, o := range s.Outages {
 		if o.hits(*c, fire) {
@@ -205,7 +205,7 @@ func (g Grades) draw(mean float64, rng *rand.Rand) float64 {
 	case mean <= 0 || mean >= 1:
 		return mean
 	case g.Noise == Graded:
-		return bandit.Beta{A: mean * g.Concentration, B: (1 - mean) * g.Concentration}.Draw(rng)
+		return rank.Beta{A: mean * g.Concentration, B: (1 - mean) * g.Concentration}.Draw(rng)
 	case rng.Float64() < mean:
 		return 1
 	default:
