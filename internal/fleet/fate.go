@@ -23,7 +23,7 @@ const (
 // Landed reports whether the target has the work.
 func (k FateKind) Landed() bool { return k == FateMerged || k == FateChanged || k == FateUnreviewed }
 
-// Fate is one thing that became of a run's work.
+// ReviewOutcome is one event of a run's work in review.
 type ReviewOutcome struct {
 	Run     RunID     `json:"run"`
 	At      time.Time `json:"at"` // when it happened

@@ -20,13 +20,13 @@ const (
 	Unknown Liveness = "unknown"
 )
 
-// Seat is a machine since it was last started: where a session is at work.
+// Location is a machine since it was last started: a session is at work there.
 type Location struct {
 	Host string // the machine's identity; empty: nobody knows which it was
 	Boot string // empty: nobody knows which start of it that was
 }
 
-// Says judges a session at another seat without a look at any process: one on another machine may
+// Says judges a session at another location without a look at any process: one on another machine may
 // live, and one from before this machine's start is gone. Certain is false where it takes a look.
 func (here Location) Says(there Location) (l Liveness, certain bool) {
 	switch {
@@ -39,7 +39,7 @@ func (here Location) Says(there Location) (l Liveness, certain bool) {
 	return Unknown, false
 }
 
-// Elsewhere reports whether a session is another machine's.
+// OnOtherHost reports whether a session is another machine's.
 func (here Location) OnOtherHost(there Location) bool {
 	said, certain := here.Says(there)
 	return certain && said == Unknown

@@ -181,6 +181,7 @@ func (c Score) Expenses() (words []string) {
 			words = append(words, fmt.Sprintf("its sessions take %s tokens each, and the budget binds: %+.3f", tokens, cost.Price))
 		case Hours:
 			words = append(words, fmt.Sprintf("its sessions take %.2f hours each, and the slots are full: %+.3f", cost.Use, cost.Price))
+		case resources: // the number of them
 		}
 	}
 	return words

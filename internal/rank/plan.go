@@ -16,7 +16,7 @@ const (
 	ReasonForced    = "forced by a person"
 )
 
-// Input is everything a plan depends on.
+// PlanInput has everything that a plan depends on.
 type PlanInput struct {
 	Input // what may start, and how much of it
 

@@ -12,7 +12,7 @@ import (
 // them away from the best category on.
 type Seats map[string]Slot
 
-// Seat is what an agent can still take.
+// Slot counts the sessions that an agent can take.
 type Slot struct {
 	All  int `json:"all"`  // its slots
 	Free int `json:"free"` // of these, not in use

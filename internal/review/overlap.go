@@ -83,7 +83,7 @@ func (o Overlaps) Of(task fleet.TaskID, r Reach) fleet.Overlap {
 	return fleet.Overlap{}
 }
 
-// Apart are, for each task, the others that may change a file of the same pattern as it.
+// Excluded lists, for each task, the others that may change a file of the same pattern.
 func Excluded(tasks map[fleet.TaskID]Reach, serialize []string) map[fleet.TaskID][]fleet.TaskID {
 	apart := map[fleet.TaskID][]fleet.TaskID{}
 	for _, pattern := range serialize {

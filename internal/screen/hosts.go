@@ -7,7 +7,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Elsewhere says of a run which machine it is on, and of another machine's open run how long nothing
+// OnOtherHost says of a run which machine it is on, and of another machine's open run how long nothing
 // was heard of that; empty: the fleet has one machine.
 func OnOtherHost(r fleet.RunStatus, now time.Time) string {
 	switch {

@@ -148,7 +148,7 @@ type Listing struct {
 	Holder fleet.Holder // empty: anybody's
 }
 
-// Standing has the claims and open runs at one instant of the store's clock. That clock alone says
+// ClaimsAt has the claims and open runs at one instant of the store's clock. That clock alone says
 // which claims have expired.
 type ClaimsAt struct {
 	At     time.Time

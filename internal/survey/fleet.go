@@ -78,7 +78,7 @@ type Work interface {
 	Changed(ctx context.Context, run fleet.RunID) ([]string, error)
 }
 
-// Fleet has the parts of one fleet that are asked. All fields are needed except Store, which
+// Reader has the parts of one fleet that it asks. All fields are needed except Store, which
 // is nil when nothing has run yet and nothing will be written, and those that say what nil
 // means.
 type Reader struct {
@@ -111,7 +111,7 @@ const Withhold = 0.2
 // Recorded reports whether there is a record: something has run, or is about to.
 func (f *Reader) Recorded() bool { return f.Store != nil }
 
-// Claims answers questions about claims.
+// Desk answers questions about claims.
 func (f *Reader) Desk() claim.Claims {
 	return claim.Claims{Store: f.Store, Sessions: f.Sessions, Ends: f.Ends, Log: f.Log}
 }

@@ -135,7 +135,7 @@ func (f *Reader) Terms(c fleet.Category, agent string) fleet.Terms {
 // within 0.05, in some milliseconds.
 const Redraws = 400
 
-// Elsewhere is the pool of a category that fires of another pool than this one start, or "".
+// OtherPool returns the pool of a category if other fires than those of this pool start it, or "".
 func (f *Reader) OtherPool(c fleet.Category, pool string) string {
 	if own := f.Config.Categories[c].Pool; own != pool {
 		return own

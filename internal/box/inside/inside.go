@@ -29,7 +29,7 @@ import (
 // Word is the argument by which stint is started as the first process in a box.
 const Word = "boxed"
 
-// A session's process reports Held when it becomes the agent. Any other report says why it does not.
+// Held is the report of a session's process that becomes the agent. Any other report says why it does not.
 const Held = "held"
 
 // Descriptors of a session's process. Others than these three and the lock of the run are closed.

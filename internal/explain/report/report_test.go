@@ -300,16 +300,6 @@ func elements(t *testing.T, page []byte) map[string]int {
 	}
 }
 
-// withMerged is the report with work of an agent that was merged, refused and left.
-func withMerged(r Report, c fleet.Category, agent string) Report {
-	r.Merged = []MergedWork{
-		{Category: c, Agent: agent, Sessions: 60, USD: 75, Merged: 12, Refused: 5, Week: Standing{Due: 8, Stood: 7}},
-		{Category: c, Sessions: 3, Refused: 1},
-		{Category: "ops", Sessions: 2, USD: 1},
-	}
-	return r
-}
-
 // drawn are the charts of a report in one document.
 func drawn(r Report) []byte {
 	page := []byte("<main>\n")
