@@ -75,7 +75,7 @@ func tableOfFaults(t *testing.T) string {
 // verdictOn grades a session that printed a recorded log.
 func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
 	t.Helper()
-	f := must.Get(os.Open("../transcript/testdata/" + log))(t)
+	f := must.Get(os.Open("../agent/transcript/testdata/" + log))(t)
 	defer f.Close()
 	s := must.Get(transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)}))(t)
 	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{Success: s.Success}}

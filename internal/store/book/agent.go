@@ -191,6 +191,7 @@ func (p Tx) putAgent(a fleet.AgentState) {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
+	a.Others = fleet.Usage{} // the ranking has it
 	p.Agents.Put(a)
 }
 
