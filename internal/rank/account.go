@@ -6,7 +6,7 @@ import "stint/internal/fleet"
 // category's load.
 const loadHalfLife = 6
 
-// Account is what a category was entitled to and what it got. It holds, at every
+// Account has a category's entitlement and its sessions. It holds, at every
 // fire, sessions ≥ floor·entitled - deficit and sessions ≤ cap·entitled + surplus +
 // forgiven exactly, also for sessions that people start.
 //
@@ -85,7 +85,7 @@ func (a *Account) Settled(s Settings) (deficit, surplus float64) {
 	return now.Deficit, now.Surplus
 }
 
-// Debt is what the account is worth in a score, in units of grade.
+// Debt returns the account's term of a score, in units of grade.
 func (a *Account) Debt(s Settings) float64 {
 	deficit, surplus := a.Settled(s)
 	return (deficit - surplus) / s.V

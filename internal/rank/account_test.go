@@ -10,7 +10,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// near is how far apart sums may be that differ only in the order of rounding.
+// near bounds the difference of sums that differ only in the order of rounding.
 const near = 1e-9
 
 func drawShares(t *rapid.T, least int) []float64 {

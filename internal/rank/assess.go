@@ -19,13 +19,13 @@ const (
 	ReasonFiltered   = "not asked for"
 )
 
-// OfPool is why a category is left out that fires of another pool start.
+// OfPool is the reason to leave out a category that fires of another pool start.
 func OfPool(name string) string { return "of pool " + name }
 
-// NotHere is why a category is left out whose sessions run on other hosts.
+// NotHere is the reason to leave out a category whose sessions run on other hosts.
 func NotHere(why string) string { return "not for this host: " + why }
 
-// Facts is what is known of one category before its tasks are looked at.
+// Facts has the facts about one category before its tasks are looked at.
 type Facts struct {
 	Category     fleet.Category
 	Share        float64 // of all sessions that it is to get, relative to the others'
@@ -58,7 +58,7 @@ type Situation struct {
 	Begins bool
 }
 
-// Candidate is what a ranking knows of one category. Candidates are recorded with the
+// Candidate has a ranking's facts about one category. Candidates are recorded with the
 // fire, so that it can be replayed.
 type Candidate struct {
 	Category fleet.Category  `json:"category"`
@@ -177,7 +177,7 @@ func (b *backlog) empty() Obstacle {
 	return Obstacle{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask}
 }
 
-// obstacles are what keeps a category from being started, one after the other, the
+// obstacles lists the obstacles to a category's start, the
 // most lasting first.
 func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 	type obstacle struct {

@@ -4,7 +4,7 @@ import "stint/internal/fleet"
 
 // Settings are the constants of the ranking.
 type Settings struct {
-	// V is how many sessions of allocation debt one whole point of grade is worth,
+	// V is the number of sessions of allocation debt that one whole point of grade is worth,
 	// above 0. Larger values follow the grades more, and let a category wait longer.
 	V float64 `json:"v"`
 	// Floor is the part of its entitlement that a category gets at least, in [0,1];
@@ -113,7 +113,7 @@ func (a *Arm) Move(s Settings, m Move) {
 	}
 }
 
-// Components are what a category's score is made of, all in units of grade.
+// Components has the terms of a category's score, all in units of grade.
 type Components struct {
 	Belief  Beta    // what is believed of the mean grade
 	Beta    Beta    // that with the sessions in flight, from which the draw is
@@ -128,7 +128,7 @@ type Components struct {
 // Fixed is the score without the draw.
 func (c Components) Fixed() float64 { return c.LOO + c.Season + c.Plateau + c.Div + c.Price() }
 
-// Price is what the use of all that binds takes from the score.
+// Price returns the charge for the use of all resources that bind.
 func (c Components) Price() (sum float64) {
 	for _, cost := range c.Costs {
 		sum += cost.Price
@@ -136,7 +136,7 @@ func (c Components) Price() (sum float64) {
 	return sum
 }
 
-// Score is what a ranking is sorted by.
+// Score returns the sum by which a ranking is sorted.
 func (c Components) Score() float64 { return c.TS + c.Fixed() }
 
 // Scorer scores the arms for one fire.

@@ -1,10 +1,10 @@
 package rank
 
 const (
-	// settledWeight is how many sessions a belief rests on before a grade can
+	// settledWeight is the number of sessions behind a belief from which a grade can
 	// surprise it.
 	settledWeight = 4
-	// slack is what a surprise must exceed to count, in standard deviations: half the
+	// slack is the surprise above which one counts, in standard deviations: half the
 	// smallest shift worth noticing.
 	slack = 0.25
 	// restartWeight bounds what is kept at an alarm, in sessions. The grades that

@@ -1,14 +1,14 @@
-// Package rank decides what a fleet should work on: how good a category of work is believed to be and how much
+// Package rank decides what a fleet works on. It believes how good each category of work is, and counts how much
 // work it is owed: Thompson sampling under floors and caps. It is pure: evidence,
 // clock and chance come in as values.
 //
 // Per fire it solves one constrained problem: to maximise the long-run average grade
-// while every category gets at least a part of what it is entitled to and at most a
+// while every category gets at least a part of its entitlement and at most a
 // multiple of it. Drift plus penalty solves it (Neely; Li, Liu and Ji). The solution is
 // an index that is a sum ([Components]), all in units of grade, so that every decision
 // can be explained term by term.
 //
-// An arm is what the literature calls one of the choices: here, a category. Each has its
+// The literature calls a choice an arm: here, it is a category. Each has its
 // clock ([fleet.Round]), which the fires of its pool move on: those that could start
 // something. So nothing is forgotten while the fleet stands still, is paused, finds its
 // gates closed or its categories without work, and no pool's timer is another's clock.
@@ -69,7 +69,7 @@
 //	price  = λ u(c), at most 1                              in units of grade; it is taken from the score
 //	λ      = pressure P / u                                 grades per USD, per token or per hour
 //
-// At full pressure λ is what a unit earns in the mean. The pressure of a budget of B a day moves by η = 8/B a unit, from -1 to 1, and
+// At full pressure a unit earns λ in the mean. The pressure of a budget of B a day moves by η = 8/B a unit, from -1 to 1, and
 // binds above 0. A session that ends raises it by η x what it used. Time lowers it by η x what became available: what is left of B
 // becomes so evenly over the rest of the day, which ends at midnight UTC. The pressure of a pool's slots rises by 1/4 for each hour
 // in which its fires found none for a category that could start, and falls as fast; 0.23 of it counts. As only what ended
@@ -125,7 +125,7 @@
 //
 // # The ranking and its payload
 //
-// A ranking travels in a payload, and names for each category why it is in or out.
+// A ranking travels in a payload, and has a reason for each category that is in or out.
 //
 // A ranking takes two steps. [Situation.Assess] looks at tasks, claims and lanes and
 // says which categories can be started; [Rank] orders these. The input of [Rank] is small, and

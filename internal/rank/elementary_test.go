@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// ulps is how many floating-point numbers lie between two of one sign.
+// ulps counts the floating-point numbers between two of one sign.
 func ulps(a, b float64) uint64 {
 	x, y := math.Float64bits(a), math.Float64bits(b)
 	return max(x, y) - min(x, y)

@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// poolWeight is how many sessions a category needs until its long-run mean counts
+	// poolWeight is the number of sessions from which a category's long-run mean counts
 	// half in the mean of all.
 	poolWeight = 10
-	// anchorWeight is how many sessions the mean of all is worth in a category's own.
+	// anchorWeight is the weight of the mean of all in a category's own, in sessions.
 	anchorWeight = 4
 	// priorWeight is the least weight of the prior, in sessions: that of Beta(1,1).
 	priorWeight = 2
 	// fadedWeight bounds what evidence that has faded adds to the prior's weight.
 	fadedWeight = 10
-	// dispersionWeight is how many sessions the dispersion of all is worth in a
-	// category's own, and dispersionPrior how much it takes to move that of all.
+	// dispersionWeight is the weight of the dispersion of all in a category's own, in
+	// sessions, and dispersionPrior that of the prior in the dispersion of all.
 	dispersionWeight, dispersionPrior = 10, 2.5
 	// minDispersion bounds how far a belief is sharpened.
 	minDispersion = 0.05
@@ -29,7 +29,7 @@ const (
 	lowAnchor, highAnchor = 0.05, 0.95
 )
 
-// Evidence is what the graded sessions of a category say, as sums in which a session
+// Evidence has the graded sessions of a category, as sums in which a session
 // weighs 2^-(age/half-life), its age in rounds from its start. They are kept as of the
 // round At and brought forward when they are used (forward decay: Cormode,
 // Shkapenyuk, Srivastava and Xu, ICDE 2009): grades may come late, in any order or
@@ -49,8 +49,8 @@ type Evidence struct {
 	Kept   Pane        `json:"kept"`
 }
 
-// Behind is how many graded sessions a belief goes by: those since the change that the last alarm found, or all. So many
-// of them are an older fleet's.
+// Behind counts the graded sessions behind a belief: those since the change that the last alarm found, or all. Older
+// counts those of an older fleet.
 func (e Evidence) Behind() (all, older int) {
 	before := max(0, e.Kept.First-1)
 	return e.Graded - before, max(0, e.Older-before)
@@ -138,7 +138,7 @@ type Session struct {
 	Agent    string         `json:"agent"` // empty: nobody knows
 }
 
-// sessionRound is how long a round of an older fleet is taken to have been: that of the timer that stint installs.
+// sessionRound is the assumed length of an older fleet's round: the interval of the timer that stint installs.
 const sessionRound = 30 * time.Minute
 
 // Event has the session count in its category, which is in a round now.
@@ -176,7 +176,7 @@ func fade(age, halfLife float64) float64 {
 	return exp2(-age / halfLife)
 }
 
-// Prior is what the categories have in common at one time: the belief about one begins with it.
+// Prior has what the categories have in common at one time: the belief about one begins with it.
 type Prior struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
@@ -219,7 +219,7 @@ func (s Settings) Prior(arms []*Arm) Prior {
 	return p
 }
 
-// dispersion is how far the grades of one category scatter, in (0,1].
+// dispersion returns the scatter of one category's grades, in (0,1].
 func (s Settings) dispersion(e Evidence, p Prior) float64 {
 	if !s.Dispersion {
 		return 1
@@ -246,7 +246,7 @@ func (s Settings) belief(e Evidence, p Prior) Beta {
 	return Beta{float64(n0*m) + e.Fast.S/phi, float64(n0*(1-m)) + (e.Fast.W-e.Fast.S)/phi}
 }
 
-// Belief is what is believed of an arm's mean grade.
+// Belief returns the belief about an arm's mean grade.
 func (s Settings) Belief(a *Arm, p Prior) Beta {
 	return s.belief(s.forward(a.Evidence, a.Round), p)
 }

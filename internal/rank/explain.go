@@ -71,7 +71,7 @@ func (c Score) Reason() string {
 	return text
 }
 
-// Detail is how much is said of a ranking.
+// Detail bounds what is said of a ranking.
 type Detail bool
 
 const (
@@ -123,7 +123,7 @@ func (s Selection) winner(c Score) string {
 	return fmt.Sprintf("%s %s with %.3f: %s.", c.Category, s.verb("wins", "would win"), c.Value, c.made(s.Settings))
 }
 
-// verb is what the first category does, or would do where nothing can start.
+// verb says what the first category does, or would do if nothing can start.
 func (s Selection) verb(does, would string) string {
 	if s.Picks == 0 {
 		return would
@@ -191,7 +191,7 @@ func (c Score) Expenses() (words []string) {
 const minDebt = 0.05
 
 // Debt says what the category is owed, and what it had too much of; empty: neither. Both
-// can be, of different times, and Div is what they come to together.
+// can be, of different times, and Div has their sum.
 func (e Explain) Debt() string {
 	switch owed, over := e.Deficit >= minDebt, e.Surplus >= minDebt; {
 	case owed && over:

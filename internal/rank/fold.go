@@ -10,7 +10,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Kind is what an event says.
+// Kind names the kind of an event.
 type Kind string
 
 const (
@@ -56,7 +56,7 @@ type Event struct {
 	Assumed bool    `json:"assumed,omitempty"` // the cost is: it counts for the budget alone
 }
 
-// Mark is what a later event of a session needs of the earlier ones. The session's row keeps it.
+// Mark has the facts of a session's earlier events that a later one needs. The session's row keeps it.
 type Mark struct {
 	Round   fleet.Round `json:"round,omitempty"`   // of its category when it began
 	Load    float64     `json:"load,omitempty"`    // of its category before it
@@ -68,7 +68,7 @@ type Mark struct {
 	Was, Became float64 `json:"-"`
 }
 
-// State is what the events up to Seq come to. It is a cache: the fold from no state gives the same bits.
+// State has the sum of the events up to Seq. It is a cache: the fold from no state gives the same bits.
 type State struct {
 	Seq      int                                       `json:"-"`
 	Settings Settings                                  `json:"settings"` // floor and cap are those of the last fire
@@ -200,7 +200,7 @@ func (st *State) Coming(c fleet.Category, host string) (a Arm) {
 	return a.Coming(st.Rounds[host][c])
 }
 
-// Arm is what is remembered of a category, which need not have run.
+// Arm returns the state of a category, which need not have run.
 func (st *State) Arm(c fleet.Category) Arm {
 	if a := st.Arms[c]; a != nil {
 		return *a
@@ -260,7 +260,7 @@ func differ(c fleet.Category, was, is any) (list []Difference) {
 	return list
 }
 
-// figures are what it holds, by the names that they have in JSON, as text that tells any two numbers apart.
+// figures returns the numbers that it holds, by their names in JSON, as text that tells any two numbers apart.
 func figures(of any) map[string]string {
 	list := map[string]string{}
 	var add func(name string, v any)

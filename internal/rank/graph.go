@@ -84,7 +84,7 @@ func (g graph) findKnots() {
 	}
 }
 
-// maxPower is where counting who waits for a task ends: beyond it the number says
+// maxPower bounds the count of tasks that wait for a task: beyond it the number says
 // nothing more, and a folder of 10⁵ tasks must be sorted quickly.
 const maxPower = 100
 
@@ -123,7 +123,7 @@ func (g graph) waiters(tasks []*fleet.Task, class func(*fleet.Task) fleet.Priori
 	return all
 }
 
-// reach is what can be reached from start, up to [maxPower].
+// reach returns the tasks that can be reached from start, up to [maxPower].
 func reach(edges map[string][]string, start string) (found []string) {
 	seen := map[string]bool{start: true}
 	for queue := []string{start}; len(queue) > 0; queue = queue[1:] {
@@ -158,8 +158,7 @@ func (g graph) changed(t *fleet.Task, now time.Time) (last time.Time) {
 	return last
 }
 
-// obstacles are what keeps a task in a workable state from being worked on, one after
-// the other.
+// obstacles lists the obstacles to work on a task in a workable state.
 func (g graph) obstacles(t *fleet.Task, now time.Time) (list []Obstacle) {
 	if t.WaitingFor != "" {
 		list = append(list, Obstacle{Kind: fleet.HinderedByWaiting, Reason: "waiting for " + t.WaitingFor})
@@ -205,7 +204,7 @@ func shorten(path []string) string {
 	return strings.Join(path, " → ")
 }
 
-// maxSought is how many tasks are looked at for a shortest cycle. Each of thousands on one cycle looks for it.
+// maxSought bounds the search for a shortest cycle, in tasks. Each of thousands on one cycle looks for it.
 const maxSought = 500
 
 // cycle returns the ids on a shortest cycle of unsettled requirements through t, first

@@ -29,6 +29,6 @@ func (s Settings) Judge(sessions int, entitled float64) Judgement {
 	return Fair
 }
 
-// Leeway is how many sessions below its floor or above its cap a category comes in a healthy
-// fleet: half of what costs one whole grade, as categories that differ by more are rare.
+// Leeway bounds the sessions by which a category of a healthy fleet is below its floor or above its
+// cap: half of those that cost one whole grade, as categories that differ by more are rare.
 func (s Settings) Leeway() float64 { return s.maxSurplus() / 2 }

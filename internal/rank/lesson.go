@@ -17,7 +17,7 @@ const (
 	noisePrior, noiseWeight = 0.0625, 10
 )
 
-// Trial is what became of the sessions of one category that a lesson matched: with it
+// Trial has the results of the sessions of one category that a lesson matched: with it
 // and, by chance, without it. Its sums are kept as of the round At of the category, see [Evidence].
 type Trial struct {
 	At      fleet.Round `json:"at"`
@@ -68,7 +68,7 @@ func (s Settings) Faded(t Trial, now fleet.Round) Trial {
 	return t
 }
 
-// Effect is what a lesson does to a grade, in units of grade.
+// Effect estimates the effect of a lesson on a grade, in units of grade.
 type Effect struct {
 	Raw  float64 `json:"raw"`  // the difference as observed, controlled by category
 	Mean float64 `json:"mean"` // drawn towards no effect by how little is known
@@ -86,7 +86,7 @@ func (e Effect) Known() bool {
 	return low > 0 || high < 0
 }
 
-// Scored is what the effect adds to scores: 0 while its sign is not known. Below about 150 matched sessions
+// Scored returns the effect's addend to scores: 0 while its sign is not known. Below about 150 matched sessions
 // that is a guess: it was wrong for 22 to 43 % of the lessons.
 func (e Effect) Scored() float64 {
 	if !e.Known() {
@@ -122,7 +122,7 @@ func weigh(trials []Trial) (weights, sum float64) {
 	return weights, sum
 }
 
-// Missing is how many more graded sessions that match a lesson it takes until a difference
+// Missing returns the number of graded sessions that match a lesson until a difference
 // of that size, above 0, would have an interval that leaves out zero, if chance withholds
 // the lesson from that part of them, between 0 and 1. A lesson with just that effect then
 // shows it in half of the cases. The fading meanwhile is left out.
@@ -149,15 +149,15 @@ func Noise(trials []Trial) float64 {
 	return sum / weight
 }
 
-// Exposure is how much of a lesson the next session of a category can expect beside how
-// much the sessions behind the belief had, both in [0,1], and what the lesson does.
+// Exposure has the share of a lesson in a category's next session, the share in the
+// sessions behind the belief, both in [0,1], and the lesson's effect.
 type Exposure struct {
 	Effect float64 // [Effect.Scored]
 	Next   float64
 	Behind float64
 }
 
-// LOO is what today's lessons change of a category's expected grade, in [-0.2,0.2]. Only
+// LOO returns the change of a category's expected grade by today's lessons, in [-0.2,0.2]. Only
 // a change of exposure counts: their lasting effect is in the grades already.
 func LOO(lessons []Exposure) float64 {
 	sum := 0.0

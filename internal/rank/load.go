@@ -30,11 +30,11 @@ func (s Slope) moments() (xx, xy float64) {
 	return max(0, s.LL-s.L*s.L/s.N), s.LG - s.L*s.G/s.N
 }
 
-// ridge is how much a slope is drawn towards that of all: the variance of a grade over
+// ridge is the weight that draws a slope towards that of all: the variance of a grade over
 // that of a slope, of which 0.15 is a typical size.
 func ridge(dispersion float64) float64 { return 0.25 * dispersion / (0.15 * 0.15) }
 
-// plateau is what the load of now costs beside the load under which the belief was
+// plateau returns the cost of today's load beside the load under which the belief was
 // formed, in units of grade; 0 while nothing speaks for depletion. The belief contains
 // the cost of the usual load already.
 func (s Settings) plateau(e Evidence, load float64, p Prior) float64 {

@@ -26,7 +26,7 @@ func (q Queue) order(ready []*fleet.Task, g graph) order {
 	return o
 }
 
-// criterion is what decided between two tasks.
+// criterion names the rule that decided between two tasks.
 type criterion int
 
 const (

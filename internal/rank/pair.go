@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Pair is what an agent's sessions of one category came to. Its sums fade as the category's do, and begin anew at an alarm.
+// Pair has the grades and the use of an agent's sessions of one category. Its sums fade as the category's do, and begin anew at an alarm.
 type Pair struct {
 	At fleet.Round `json:"at"`
 	Sums
@@ -18,7 +18,7 @@ type Pair struct {
 // Pairs are those of one category, by agent.
 type Pairs map[string]Pair
 
-// pairWeight is how many sessions the category's belief is worth in that of an agent which has brought grades.
+// pairWeight is the weight of the category's belief in that of an agent with grades, in sessions.
 const pairWeight = 4
 
 // with is p with another agent's pair: maps of pairs are shared.
@@ -31,7 +31,7 @@ func (p Pairs) with(agent string, pair Pair) Pairs {
 	return c
 }
 
-// Others is what a session of other agents than one uses in the mean; what is nil, nobody knows.
+// Others returns the mean use of a session by other agents than one; nil: nobody knows.
 func Others(pairs map[fleet.Category]Pairs, agent string) (u fleet.Usage) {
 	var use [resources]Mean
 	for _, c := range slices.Sorted(maps.Keys(pairs)) { // the order of a sum decides its last bit

@@ -64,7 +64,7 @@ type BlockedTask struct {
 	ExpiresAt *time.Time     `json:"expires_at,omitempty"`
 }
 
-// Explain is what a category's score is made of. Scores and their parts are in units
+// Explain has the terms of a category's score. Scores and their parts are in units
 // of grade, debts in sessions.
 type Explain struct {
 	In       bool    `json:"in"`
@@ -156,7 +156,7 @@ type Named struct {
 	Source   fleet.Source
 }
 
-// Request is what a fire takes from a payload: categories in order, each once.
+// Request has a payload's categories in order, each once.
 type Request struct {
 	Unread     bool // the payload has no field of a ranking: it says nothing, not even that nothing is to start
 	Categories []Named
@@ -266,7 +266,7 @@ func (r Request) Known(in Input) error {
 		"the categories are "+strings.Join(known, ", "))
 }
 
-// Request is what a fire takes from stint's own payload.
+// Request returns the categories of stint's own payload.
 func (p Payload) Request() Request {
 	var g gathering
 	if p.Selected != nil {

@@ -27,7 +27,7 @@ type PlanInput struct {
 	Order   map[fleet.Category][]AgentDraw // of each category's agents that could work, the best first
 }
 
-// Plan is what to do, in order of decision.
+// Plan has the choices, in order of decision.
 type Plan struct {
 	Choices []fleet.Choice
 	Net     bool // the allow-list had to stand in for the payload
@@ -97,8 +97,8 @@ func Decide(in PlanInput) Plan {
 	return p
 }
 
-// Blocker is what keeps one more session of a category from starting beside so many that the
-// same fire starts; without a kind, nothing does. A fire asks here whoever ranked, and so does a
+// Blocker returns the obstacle to one more session of a category beside so many that the
+// same fire starts; without a kind, there is none. A fire asks here whoever ranked, and so does a
 // session that is to follow another, or that goes on to another category.
 func (in PlanInput) Blocker(c fleet.Category, started int) Obstacle {
 	of := in.Of(c)

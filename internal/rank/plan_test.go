@@ -19,7 +19,7 @@ func named(source fleet.Source, names ...string) (list []Named) {
 
 func request(names ...Named) Request { return Request{Categories: names} }
 
-// scored is what a ranking says of a category, which is in unless it has a reason to be out.
+// scored returns a category's score, which is in unless it has a reason to be out.
 func scored(c fleet.Category, out string, score float64) Score {
 	return Score{
 		Candidate:  &Candidate{Category: c, Out: out},

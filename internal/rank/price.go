@@ -8,7 +8,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Resource is what sessions use.
+// Resource names a thing that sessions use up.
 type Resource int
 
 const (
@@ -25,18 +25,18 @@ const (
 	// haste is η: an eighth of a day's budget that is used beyond an even pace raises the pressure from 0 to 1, and as much may
 	// be used before it rises above 0. With 4 and with 16 the problem "costs" earns the same, within 0.5 %.
 	haste = 8
-	// fillTime is how many hours of full slots raise their pressure from 0 to 1, and fillMost how many a single fire speaks for.
+	// fillTime is the hours of full slots that raise their pressure from 0 to 1, and fillMost those that a single fire speaks for.
 	fillTime, fillMost = 4, 1
-	// fullPart is how much of that counts. Sessions that take 20 times as long earn 18 % more a fire, and 1.6 % less where the long
+	// fullPart is the part of that pressure that counts. Sessions that take 20 times as long earn 18 % more a fire, and 1.6 % less where the long
 	// ones are worth more by their length. With 0.2 it is 15 and 1.1 %, with 0.5 it is 31 and 3.4 %.
 	fullPart = 0.23
-	// recently is how many sessions of a category its expected use goes by, and recentlyAll how many of all the mean use.
+	// recently is the number of a category's sessions behind its expected use, and recentlyAll that behind the mean of all.
 	recently, recentlyAll = 32, 128
-	// useWeight is how many sessions the mean use of all is worth in a category's own.
+	// useWeight is the weight of the mean use of all in a category's own, in sessions.
 	useWeight = 4
-	// outlier is how many times what is usual a use counts as at most: one absurd bill must not decide.
+	// outlier bounds a use, as a multiple of the usual one: one absurd bill must not decide.
 	outlier = 8
-	// usualWeight is how many sessions it takes to know what is usual.
+	// usualWeight is the number of sessions after which the usual use is known.
 	usualWeight = 8
 	// maxPrice bounds a price, in units of grade: nothing costs more than a session can be worth. With 0.5, costs that
 	// differ 50 times earn 33 % more, and 58 % with 1.
