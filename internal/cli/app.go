@@ -58,7 +58,7 @@ func (a *app) loadConfig() (*config.Config, error) {
 	return c, actForOwner(c)
 }
 
-// opened is what a command has of its fleet: its parts, what may be done with them, and what can be said of them.
+// opened has the parts of a fleet that a command opened: to act on them, and to explain them.
 type opened struct {
 	*survey.Reader
 	*engine.Engine
@@ -157,8 +157,8 @@ func (a *app) sessions(c *config.Config) session.Sessions {
 	return session.Sessions{State: c.State, Here: a.here(c), Locks: claim.Locks(c.State), Units: systemd.Units{}, Log: a.log}
 }
 
-// here is where this process is, once somebody asks: the identity may be given on the way to the
-// store. Where it cannot be read, every session is another machine's.
+// here returns the location of this process, once somebody asks: the identity may be given on the way to the
+// store. If it cannot be read, every session is another machine's.
 func (a *app) here(c *config.Config) func() fleet.Location {
 	return sync.OnceValue(func() fleet.Location {
 		i, err := a.identity(c.State)
@@ -170,8 +170,8 @@ func (a *app) here(c *config.Config) func() fleet.Location {
 	})
 }
 
-// ownHost is what this machine says of itself to the fleet. One whose identity cannot be read says
-// nothing.
+// ownHost describes this machine to the fleet. It is empty if the machine's identity cannot be
+// read.
 func (a *app) ownHost(c *config.Config) fleet.Host {
 	i, err := a.identity(c.State)
 	if err != nil {
@@ -211,12 +211,12 @@ func (a *app) hostName(state string) string {
 // thisMachine is the machine that this process is on.
 func thisMachine() machine.Local { return machine.This(os.DirFS("/")) }
 
-// desk is where claims are asked for.
+// desk answers questions about claims.
 func (a *app) desk(c *config.Config, s store.Store) claim.Claims {
 	return claim.Claims{Store: s, Sessions: a.sessions(c), Ends: rundir.Folders{State: c.State}, Log: a.log}
 }
 
-// taskFolder is where the fleet's tasks are: its folder, and what its commands list.
+// taskFolder returns the fleet's tasks: its folder, and the lists of its commands.
 func taskFolder(c *config.Config) task.Sources {
 	s := task.Sources{
 		Folder: task.Folder{
@@ -426,7 +426,7 @@ func (a *app) nothingYet() {
 	}
 }
 
-// holder is who the command line acts for, and whether it was named: two scripts
+// holder returns the holder for whom the command line acts, and whether it was named: two scripts
 // of one user that name nobody must not share a claim.
 func (a *app) holder(flag string) (h fleet.Holder, named bool, err error) {
 	name := flag

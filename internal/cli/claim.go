@@ -19,7 +19,7 @@ import (
 	"stint/internal/view"
 )
 
-// defaultTTL is how long a claim taken by hand lasts.
+// defaultTTL is the life of a claim taken by hand.
 const defaultTTL = time.Hour
 
 // claimOptions are the flags of the claim commands.

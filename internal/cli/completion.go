@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// completionTime is how long a person waits for names: a busy store is done without.
+	// completionTime bounds a person's wait for names: a busy store is done without.
 	completionTime = time.Second
-	// latestOffered is how many runs and fires are offered.
+	// latestOffered bounds the runs and fires that are offered.
 	latestOffered = 50
 	// offering has a shell offer names in the order given, the latest first, and no files.
 	offering = cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder

@@ -84,8 +84,8 @@ func (a *app) doctor(c *config.Config) *doctor.Doctor {
 	return d
 }
 
-// failures is what could not be fixed, and the first hint of it: status 1, whatever the
-// status of the command is that fixes only that.
+// failures returns the error for what could not be fixed, with its first hint: status 1, whatever the
+// status of the command that fixes only that.
 func failures(done []doctor.Repaired) error {
 	var texts []string
 	hint := ""

@@ -27,7 +27,7 @@ const (
 	statusTerminated  = 143
 )
 
-// meaning is what an exit status says, in help, in manual pages and in the topic exit-status.
+// meaning explains an exit status, in help, in manual pages and in the topic exit-status.
 func meaning(status int) string {
 	return map[int]string{
 		statusDone:        "done",
@@ -65,7 +65,7 @@ func Statuses(c *cobra.Command) []Status {
 	return plain.Each(list, func(code int) Status { return Status{code, meaning(code)} })
 }
 
-// exitStatus maps how a command ended to its exit status. Cause is why its context
+// exitStatus maps a command's end to its exit status. Cause says why its context
 // ended, if it did.
 func exitStatus(err, cause error) int {
 	if outcome, ok := errors.AsType[fleet.OutcomeError](err); ok {

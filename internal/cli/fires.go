@@ -46,7 +46,7 @@ next page, give --before the last fire of this one.`,
 }
 
 const (
-	// usualLimit is how many runs, and fires, are listed.
+	// usualLimit bounds the runs, and the fires, that are listed.
 	usualLimit = 20
 	sinceUsage = "those from this `TIME` on, such as 24h, 7d, yesterday, monday or 2026-11-21 (default: all of the record)"
 	untilUsage = "those up to this `TIME`"

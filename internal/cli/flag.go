@@ -84,7 +84,7 @@ func taskFlag(to *fleet.TaskID) *flagValue[fleet.TaskID] {
 	return &flagValue[fleet.TaskID]{to, "TASK", "", fleet.ParseTaskID}
 }
 
-// outcomeFlag is how a run ended.
+// outcomeFlag takes the outcome of a run.
 func outcomeFlag(to *fleet.Outcome) *flagValue[fleet.Outcome] {
 	return &flagValue[fleet.Outcome]{to, "OUTCOME", "", func(s string) (fleet.Outcome, error) {
 		known := fleet.Outcomes()
@@ -95,17 +95,17 @@ func outcomeFlag(to *fleet.Outcome) *flagValue[fleet.Outcome] {
 	}}
 }
 
-// holderFlag is who claims. A name that came out empty, as of a variable that is not set, is
+// holderFlag takes the holder of a claim. A name that came out empty, as of a variable that is not set, is
 // no name: two scripts would else share a claim, or a list show everybody's.
 func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {
 	return &flagValue[fleet.Holder]{to, "NAME", "", fleet.ParseHolder}
 }
 
-// spanFlag is how long something lasts: a duration that may begin with days.
+// spanFlag takes a length of time: a duration that may begin with days.
 func spanFlag(to *time.Duration) *flagValue[time.Duration] {
 	return &flagValue[time.Duration]{to, "DURATION", "", func(s string) (time.Duration, error) {
 		span, err := parseSpan(s)
-		if err != nil || span < time.Millisecond { // which is what the store counts in
+		if err != nil || span < time.Millisecond { // the store counts in these
 			return 0, errors.New(`want a duration of a millisecond or more, such as "90m", "24h" or "7d"`)
 		}
 		return span, nil
@@ -184,7 +184,7 @@ func timeOf(s string, now time.Time, direction int) (time.Time, error) {
 	return time.Date(here.Year(), here.Month(), here.Day()+days, 0, 0, 0, 0, time.Local), nil
 }
 
-// sinceOf is what of a list, newest first, is not older than was asked for.
+// sinceOf returns the part of a list, newest first, that is not older than was asked for.
 func sinceOf[T any](since time.Time, list []T, at func(T) time.Time) []T {
 	if i := slices.IndexFunc(list, func(x T) bool { return at(x).Before(since) }); i >= 0 {
 		return list[:i]

@@ -476,7 +476,7 @@ func (s *setup) doctor(c *config.Config) *doctor.Doctor {
 	return d
 }
 
-// plan is what the fleet has at the service manager.
+// plan returns the fleet's units at the service manager.
 func (s *setup) plan(c *config.Config, runtime bool) (p install.Plan, err error) {
 	p = install.Plan{Config: c, Runtime: runtime, DryRun: s.dryRun, Did: s.did}
 	p.Folder, err = install.Folder(s.Getenv, runtime)

@@ -14,7 +14,7 @@ import (
 	"stint/internal/plain"
 )
 
-// level is how much a line of standard error matters, in the words of the journal.
+// level is the priority of a line of standard error, in the words of the journal.
 type level string
 
 const (
@@ -90,7 +90,7 @@ func (a *app) warn(text string) {
 	fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: warning: %s\n", plain.Text(text))
 }
 
-// levelOfStatus is how much it matters that a command ended with a status. A fire that finds
+// levelOfStatus returns the priority of a command's exit status. A fire that finds
 // nothing to do and a session that a person stops are no trouble: an idle fleet is not to put a
 // warning into the journal every half hour.
 func levelOfStatus(status int) level {

@@ -31,12 +31,12 @@ type logsOptions struct {
 }
 
 const (
-	// followed is how many lines stand before what comes, unless a flag sets another number.
+	// followed is the number of lines before those to come, unless a flag sets another.
 	followed = 100
-	// logPoll is how often a log is looked at. A look reads one row of the store and the size of
+	// logPoll is the interval of looks at a log. A look reads one row of the store and the size of
 	// one file.
 	logPoll = 250 * time.Millisecond
-	// lifePolls is how many such looks go by between two at whether the session lives: for
+	// lifePolls is the number of such looks between two at whether the session lives: for
 	// that, the service manager may be asked.
 	lifePolls = 8
 )

@@ -32,7 +32,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Surroundings are what a process has around it.
+// Surroundings has the environment, streams and clock of a process.
 type Surroundings struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
@@ -122,7 +122,7 @@ func untilSignal(parent context.Context) (context.Context, func()) {
 	}
 }
 
-// app is what every command has at hand.
+// app has what every command needs.
 type app struct {
 	Surroundings
 	log        *slog.Logger

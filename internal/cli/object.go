@@ -27,7 +27,7 @@ import (
 // object is described with "--json --help".
 type object interface{ Rows() []view.Row }
 
-// objects are what a command prints with --json, and then what programs that it runs read and print.
+// objects lists the objects that a command prints with --json, and then those that its programs read and print.
 func (a *app) objects(command string) []object {
 	claim, host, hostChange := view.Claim(), hostObject("", false, false, false), a.hostChangeObject("", "", nil)
 	pause, store, reviewed := view.Pause(false, false, false, 0), storeObject("", false, postgres.Migrated{}, nil), view.Reviewed("", "", "", "")
@@ -97,12 +97,12 @@ func wordsOf(c *cobra.Command) string {
 	return words
 }
 
-// widestKind is how far the column of what fields hold is widened.
+// widestKind bounds the width of the column of the fields' kinds.
 const widestKind = 20
 
 // A view is declared in package view where a page or the live screen shows the thing, too, and here where only a command does.
 
-// errorObject is why a command failed.
+// errorObject says why a command failed.
 func errorObject(status int) view.View[error] {
 	return view.View[error]{
 		view.Schema[error]("stint/error@1"), view.Is[error]("status", "the exit status", status),
@@ -122,7 +122,7 @@ func metricsObject(file string) view.View[string] {
 	}
 }
 
-// serveObject is where a fleet is shown.
+// serveObject has the address of a fleet's pages.
 func serveObject(url, tokenFile string) view.View[fleet.Name] {
 	return view.View[fleet.Name]{
 		view.Schema[fleet.Name]("stint/serve@1"), view.Word("fleet", "", "", itself[fleet.Name]), view.Is[fleet.Name]("url", "", url),
@@ -171,7 +171,7 @@ func retryObject(changed, dryRun bool) view.View[fleet.TaskID] {
 	}
 }
 
-// resultObject is what a session says of itself in a file.
+// resultObject has a session's own grade, from a file.
 func resultObject(path string) view.View[grade.Result] {
 	type result = grade.Result
 	return view.View[result]{
@@ -184,7 +184,7 @@ func resultObject(path string) view.View[grade.Result] {
 	}
 }
 
-// stopObject is what stop ended.
+// stopObject lists the sessions that stop ended.
 func (a *app) stopObject() view.View[[]engine.Stopped] {
 	type stopped = engine.Stopped
 	return view.View[[]stopped]{
@@ -203,7 +203,7 @@ func (a *app) stopObject() view.View[[]engine.Stopped] {
 	}
 }
 
-// reapObject is what reap closed.
+// reapObject lists the runs that reap closed.
 func reapObject(dryRun bool) view.View[[]engine.Reaped] {
 	type reaped = engine.Reaped
 	return view.View[[]reaped]{
@@ -233,7 +233,7 @@ func previewObject() view.View[engine.Preview] {
 	}
 }
 
-// doctorObject is what doctor found in a fleet, and fixed before.
+// doctorObject lists the findings in a fleet, and the repairs before them.
 func doctorObject(name fleet.Name, done []doctor.Repaired, dryRun bool) view.View[[]doctor.Finding] {
 	type findings = []doctor.Finding
 	count := func(key string, s doctor.State) view.Field[findings] {
@@ -258,7 +258,7 @@ func doctorObject(name fleet.Name, done []doctor.Repaired, dryRun bool) view.Vie
 	}
 }
 
-// change is what became, or would become, of one file, folder or unit.
+// change has the action on one file, folder or unit, done or planned.
 type change struct{ path, action string }
 
 func changesField[T any](list []change) view.Field[T] {
@@ -268,7 +268,7 @@ func changesField[T any](list []change) view.Field[T] {
 	}, func(T) []change { return list })
 }
 
-// initObject is what init did. Notes are choices that somebody may want to change.
+// initObject lists the changes by init. Notes are choices that somebody may want to change.
 func initObject(dryRun bool, changes []change, missing, notes []string) view.View[fleet.Name] {
 	type name = fleet.Name
 	return view.View[name]{
@@ -279,7 +279,7 @@ func initObject(dryRun bool, changes []change, missing, notes []string) view.Vie
 	}
 }
 
-// uninstallObject is what uninstall did, and the sessions that go on.
+// uninstallObject lists the changes by uninstall, and the sessions that go on.
 func uninstallObject(dryRun bool, changes []change, running []fleet.Run) view.View[fleet.Name] {
 	type name = fleet.Name
 	return view.View[name]{
@@ -291,7 +291,7 @@ func uninstallObject(dryRun bool, changes []change, running []fleet.Run) view.Vi
 	}
 }
 
-// storeObject is what became of a store's schema, or of its rows, of which it was copied.
+// storeObject has the result for a store's schema, or for its rows, of which it was copied.
 func storeObject(to string, dryRun bool, m postgres.Migrated, tables []store.Copied) view.View[string] {
 	return view.View[string]{
 		view.Schema[string]("stint/store@1"), view.Word("store", "", "", itself[string]),
@@ -324,7 +324,7 @@ func pathField() view.Field[*config.Config] {
 	return view.Text("path", "", "", func(c *config.Config) string { return c.Path })
 }
 
-// checkObject is what is allowed in a configuration, but odd.
+// checkObject lists the warnings about a configuration.
 func checkObject(warnings []config.Problem) view.View[*config.Config] {
 	return view.View[*config.Config]{
 		view.Schema[*config.Config]("stint/config-check@1"), pathField(),
@@ -338,7 +338,7 @@ func checkObject(warnings []config.Problem) view.View[*config.Config] {
 // trustChange is a file that has changed since it was confirmed.
 type trustChange struct{ path, reason, diff string }
 
-// trustObject is what was confirmed of a configuration and the files that it names.
+// trustObject lists what was confirmed of a configuration and the files that it names.
 func trustObject(changes []trustChange) view.View[string] {
 	return view.View[string]{
 		view.Schema[string]("stint/config-trust@1"), view.Text("path", "", "", itself[string]),

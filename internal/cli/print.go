@@ -110,7 +110,7 @@ func (a *app) print(lines []string) {
 	}
 }
 
-// stamp is how a time is shown.
+// stamp shows a time.
 func stamp(t time.Time) string { return screen.Stamp(t) }
 
 // printLine writes one object on a line of its own, as a log does.

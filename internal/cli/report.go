@@ -19,7 +19,7 @@ import (
 	"stint/internal/view"
 )
 
-// usualReport is how far a report looks back.
+// usualReport is the time that a report covers.
 const usualReport = 7 * 24 * time.Hour
 
 func newReport(a *app) *cobra.Command {

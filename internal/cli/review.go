@@ -167,8 +167,8 @@ func (a *app) reviewDiff(ctx context.Context, c *config.Config, t review.Target,
 	return nil
 }
 
-// workDiff is what a session changed: since its branch left the target, or if that has the work, commit by commit as it got
-// there. Where that is not known, these are the session's own, which git may have removed.
+// workDiff returns a session's changes: since its branch left the target, or if that has the work, commit by commit as it
+// got there. If that is not known, they are the session's own commits, which git may have removed.
 func (a *app) workDiff(ctx context.Context, c *config.Config, t review.Target, i review.Item, limit int) (text string, cut bool, err error) {
 	places, as := a.places(c), i.LandedAs()
 	if as == "" {

@@ -78,7 +78,7 @@ const (
 	pageTime    = 30 * time.Second
 	idleTime    = 2 * time.Minute
 	maxHeader   = 16 << 10
-	// goodbye is what requests under way get when the command is asked to stop.
+	// goodbye bounds the rest of the requests under way when the command is asked to stop.
 	goodbye = 3 * time.Second
 )
 
@@ -149,7 +149,7 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 	})
 }
 
-// pageDiff is how much of a diff a page shows, in bytes.
+// pageDiff bounds the diff in a page, in bytes.
 const pageDiff = 1 << 20
 
 // workShown is the work of a run, with as much of its diff as a page shows.
@@ -209,8 +209,8 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 // shortestToken is such that nobody guesses it.
 const shortestToken = 16
 
-// token is what requests must bring, and the file that it is kept in, which is made where there is none. A file that
-// other users or sessions can read is refused, as what it holds is no secret.
+// token returns the token that requests must bring, and its file, which is made if there is none. A file that
+// other users or sessions can read is refused, as it holds no secret.
 func (a *app) token(c *config.Config, path string) (file, token string, err error) {
 	if file, err = filepath.Abs(cmp.Or(path, filepath.Join(c.State, "token"))); err != nil {
 		return "", "", err

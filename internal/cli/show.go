@@ -15,7 +15,7 @@ import (
 	"stint/internal/view"
 )
 
-// excerptBytes is how much of a prompt and of a log is looked at for the few lines that
+// excerptBytes bounds the part of a prompt and of a log that is searched for the few lines that
 // are shown.
 const excerptBytes = 16 << 10
 

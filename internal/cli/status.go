@@ -72,7 +72,7 @@ nothing is cut.`,
 	return cmd
 }
 
-// rows is how many lines a screen may have: one stays for the shell's next prompt.
+// rows returns the number of lines for a screen: one stays for the shell's next prompt.
 func (a *app) rows() int {
 	f, ok := terminal(a.Stdout)
 	if !ok {

@@ -20,7 +20,7 @@ import (
 	"stint/internal/systemd"
 )
 
-// access is how a command means to use the fleet.
+// access lists a command's needs of the fleet.
 type access uint8
 
 const (

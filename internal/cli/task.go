@@ -23,7 +23,7 @@ func newTask(a *app) *cobra.Command {
 	return cmd
 }
 
-// standings are what is known of tasks beside what their sources say.
+// standings has the facts about tasks that their sources do not have.
 type standings struct {
 	blocked map[fleet.TaskID]string // why an open task is not workable
 	from    map[fleet.TaskID]string // where its state is from, if its source says another

@@ -13,7 +13,7 @@ import (
 	"stint/internal/screen"
 )
 
-// style is how screens are to look on standard output: as wide as the terminal, or as
+// style returns the look of screens on standard output: as wide as the terminal, or as
 // $COLUMNS says, and coloured, unless $NO_COLOR is set (no-color.org) or the terminal
 // knows no colours. In a pipe there is neither.
 func (a *app) style() screen.Style {
@@ -28,7 +28,7 @@ func (a *app) style() screen.Style {
 	return s
 }
 
-// terminal is what a stream of this process is, if it is one.
+// terminal returns a stream of this process as a terminal, if it is one.
 func terminal(stream any) (*os.File, bool) {
 	switch s := stream.(type) {
 	case *output:

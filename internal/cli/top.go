@@ -106,7 +106,7 @@ func (t topScreen) quiet() (*app, *said) {
 	return &a, s
 }
 
-// said is what was written, each line once.
+// said has what was written, each line once.
 type said struct {
 	mu   sync.Mutex
 	list []string
@@ -188,7 +188,7 @@ func (t topScreen) reject(ctx context.Context, run fleet.RunID, reason string) e
 	})
 }
 
-// latestRuns is how many of the latest runs are listed, and looked through for the last one
+// latestRuns bounds the latest runs that are listed, and searched for the last one
 // of a category without one in the timeline.
 const latestRuns = 200
 
@@ -225,7 +225,7 @@ func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err 
 	return r, err
 }
 
-// maxOfLog is how much of the end of a log is shown. It is read every second.
+// maxOfLog bounds the end of a log that is shown, in bytes. It is read every second.
 const maxOfLog = 256 << 10
 
 // readLogEnd reads the end of a log from the first whole line on. Without a log it is empty.

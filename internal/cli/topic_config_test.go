@@ -87,7 +87,7 @@ func pathOf(dotted string) []string {
 	return strings.Split(regexp.MustCompile(`\.(fields|states|priorities)\..*`).ReplaceAllString(dotted, ".$1"), ".")
 }
 
-// schemaOf is what the schema for editors says of a key, and whether it must be there.
+// schemaOf returns the editors' schema of a key, and whether it must be there.
 func schemaOf(t *testing.T, path []string) (schema config.Schema, required bool) {
 	t.Helper()
 	schema = configSchema()

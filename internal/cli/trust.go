@@ -100,7 +100,7 @@ func (a *app) configOptions() config.Options {
 	return config.Options{CheckUnit: systemd.CheckProperty, Getenv: a.Getenv, Host: a.hostName}
 }
 
-// trustStore is where a configuration's record is. It goes by the file's path alone, for what
+// trustStore returns the record of a configuration. It goes by the file's path alone, for what
 // stands in the file, the state folder included, is what is in question.
 func (a *app) trustStore(path string) trust.Store {
 	folder := config.TrustFolder(a.Getenv)
@@ -159,8 +159,8 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 	return c, nil
 }
 
-// reach is where sessions may write: in the workspace, and in all that is the operator's if any
-// of them is not boxed.
+// reach lists the folders in which sessions may write: the workspace, and all that is the operator's if any
+// session is not boxed.
 func (a *app) reach(c *config.Config) trust.Reach {
 	folders := c.Writable()
 	if home := a.Getenv("HOME"); c.Open() && filepath.IsAbs(home) {

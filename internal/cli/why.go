@@ -71,7 +71,7 @@ that several things have is taken for the first of fire, run, category and task;
 	return cmd
 }
 
-// factsOf is what "stint show" says of the run that an answer is about, without its prompt and
+// factsOf returns what "stint show" says of the answer's run, without its prompt and
 // log; nil: it is about no run.
 func (a *app) factsOf(ctx context.Context, e opened, answer why.Answer) (*screen.RunView, error) {
 	if answer.Kind != why.OfRun || a.json {

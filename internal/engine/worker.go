@@ -737,7 +737,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	return v
 }
 
-// lastWords are what the agent said went wrong, or the last line that it printed where that is no transcript.
+// lastWords returns the agent's words on what went wrong, or its last line if it printed no transcript.
 func (w *worker) lastWords(t *grade.Transcript) string {
 	const most = 4 << 10
 	if t != nil {

@@ -33,7 +33,7 @@ const (
 	Stopped = "stopped"
 )
 
-// Plan is what a fleet has in one folder for unit files.
+// Plan has a fleet's unit files in one folder.
 type Plan struct {
 	Config  *config.Config
 	Folder  string                    // see [Folder]
@@ -43,7 +43,7 @@ type Plan struct {
 	Did     func(path, action string) // is told of each change
 }
 
-// Folder is where the user's manager looks for units: the user's own, or those until the machine goes down.
+// Folder returns the manager's folder of units: the user's own, or those until the machine goes down.
 func Folder(getenv func(string) string, runtime bool) (string, error) {
 	base := getenv("XDG_RUNTIME_DIR")
 	if !runtime {

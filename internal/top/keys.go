@@ -100,7 +100,7 @@ func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
 	return m, m.readLog()
 }
 
-// movesBy is how many lines a key moves by.
+// movesBy returns the number of lines that a key moves by.
 func movesBy(key string, page int) (by int, moves bool) {
 	const far = 1 << 30
 	switch key {

@@ -30,7 +30,7 @@ func (m Model) state(r row) (glyph string, paint screen.Paint, word string) {
 	return sign.Mark, screen.MoodPaint(sign.Mood), sign.Word
 }
 
-// spent is how long a run has been at work, of the time it may be.
+// spent shows a run's time at work, beside its limit.
 func (m Model) spent(r *fleet.RunStatus) string {
 	if r.StartedAt.IsZero() {
 		return ""

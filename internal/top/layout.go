@@ -108,7 +108,7 @@ func (m Model) paneTitle(p pane) string {
 	return ""
 }
 
-// paneNote is what stands at the right of a pane's title.
+// paneNote returns the text at the right of a pane's title.
 func (m Model) paneNote(p pane) string {
 	switch p {
 	case paneTimeline:

@@ -14,7 +14,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Model is what is on the screen.
+// Model has the state of the screen.
 type Model struct {
 	Options
 	width, height int
@@ -52,7 +52,7 @@ const (
 	panes = 4
 )
 
-// question is what the operator is asked before anything is changed.
+// question asks the operator before anything is changed.
 type question struct {
 	text  string
 	doing string // shown while it is done
@@ -88,7 +88,7 @@ func New(o Options) Model {
 // Init begins to look.
 func (m Model) Init() tea.Cmd { return tea.Batch(m.lookCmd(), m.tick()) }
 
-// every is how often clocks on the screen move on, and a log is read.
+// every is the interval at which clocks on the screen move on, and a log is read.
 func (m Model) every() time.Duration { return min(m.Interval, time.Second) }
 
 func (m Model) tick() tea.Cmd {
@@ -194,7 +194,7 @@ func (m *Model) readLog() tea.Cmd {
 	return m.logCmd()
 }
 
-// place is where the selection is: a lane, the run of a category that has none yet, or the line
+// place names the selection: a lane, the run of a category that has none yet, or the line
 // of the lanes that are folded into one.
 type place struct {
 	category fleet.Category
@@ -315,7 +315,7 @@ func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
 	return last
 }
 
-// run is what is known of a run.
+// run returns the facts about a run.
 func (m Model) run(id fleet.RunID) (fleet.RunStatus, bool) {
 	list := m.known()
 	if i := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == id }); i >= 0 {

@@ -104,7 +104,7 @@ func (m Model) runsScreen(room int) []string {
 	return lines
 }
 
-// detail is what is known of a run beside its log.
+// detail lists the facts about a run beside its log.
 func (m Model) detail(r fleet.RunStatus) []string {
 	sign := r.Sign()
 	how := sign.Mark + " " + sign.Word

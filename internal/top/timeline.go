@@ -24,7 +24,7 @@ func signs() []fleet.Sign {
 	return list
 }
 
-// track is what happened in one lane.
+// track has the runs of one lane.
 type track struct {
 	category fleet.Category
 	lane     int
@@ -66,7 +66,7 @@ func (m Model) pastRuns() (list []fleet.RunStatus) {
 	return list
 }
 
-// cells are which run stands in each column, as an index of the track's runs, or -1. It is
+// cells returns the run in each column, as an index of the track's runs, or -1. It is
 // the one that was longest at work in the column's time, so that no short run is lost but
 // beside longer ones.
 func (t track) cells(now time.Time, columns int) []int {

@@ -19,14 +19,14 @@ import (
 	"stint/internal/review"
 )
 
-// Past is how far back the timeline goes.
+// Past is the length of the timeline.
 const Past = 2 * time.Hour
 
-// Fires is how many of the latest fires a look is to hold, so that each pool's last one
+// Fires is the number of the latest fires in a look, so that each pool's last one
 // is among them.
 const Fires = 10
 
-// Moment is what is known of the fleet at one moment.
+// Moment has the facts about the fleet at one moment.
 type Moment struct {
 	inspect.Status
 	Ranking  []inspect.Ranked  // as the last fires ranked

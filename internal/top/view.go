@@ -112,7 +112,7 @@ func (m Model) nextFire() string {
 	return strings.Join(parts, ", ")
 }
 
-// trouble is what is out of the ordinary, what matters most first.
+// trouble lists what is out of the ordinary, the most important first.
 func (m Model) trouble() string {
 	s := m.style()
 	var parts []string
@@ -189,7 +189,7 @@ func (m Model) longest(texts ...string) string {
 	return texts[len(texts)-1]
 }
 
-// logRows is how many lines of a log a screen that it has for itself shows.
+// logRows returns the number of lines of a log that fills the screen.
 func (m Model) logRows() int { return max(m.height-len(m.header())-2-len(m.logDetail()), 1) }
 
 // logScreen is a run on all of the screen: how it does or ended, and its log.

@@ -9,7 +9,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Spent is what the sessions of a day used.
+// Spent shows the use of a day's sessions.
 func Spent() View[fleet.Spent] {
 	type spent = fleet.Spent
 	return View[spent]{
@@ -24,7 +24,7 @@ func Spent() View[fleet.Spent] {
 	}
 }
 
-// Account is what was used of a budget, and its limits.
+// Account shows the use of a budget, and its limits.
 func Account() View[inspect.Account] {
 	type account = inspect.Account
 	return With(Spent(), func(a account) fleet.Spent { return a.Spent },
@@ -55,7 +55,7 @@ func limited[T any](name string, of func(T) (value, most string, bound bool)) Fi
 	})
 }
 
-// Budget is what was used today, and what the next sessions reserve.
+// Budget shows the use of today, and the reserves of the next sessions.
 func Budget() View[inspect.Budget] {
 	type budget = inspect.Budget
 	return View[budget]{

@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Pause is what a pause that was set, or without one its end, changed.
+// Pause shows the change by a pause that was set, or by its end.
 func Pause(set, changed, dryRun bool, running int) View[fleet.Pause] {
 	type p = fleet.Pause
 	return append(View[p]{

@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// ClaimStatus is what a claim command says of a claim.
+// ClaimStatus names a claim command's answer.
 type ClaimStatus string
 
 const (

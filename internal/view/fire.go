@@ -50,7 +50,7 @@ func FireUnderWay(dryRun bool, tier rank.Tier, explain map[string]rank.Explain) 
 	}
 }
 
-// Choice is what a fire decided about one category.
+// Choice shows a fire's decision about one category.
 func Choice() View[fleet.Choice] {
 	type choice = fleet.Choice
 	return View[choice]{

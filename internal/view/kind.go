@@ -15,7 +15,7 @@ import (
 	"stint/internal/screen"
 )
 
-// kind is how values of one type look on each face.
+// kind has the look of one type's values on each face.
 type kind struct {
 	json   string // its type, as the description says it
 	data   func(any) any
@@ -92,7 +92,7 @@ func Texts[T any, S ~string](key, name, doc string, of func(T) []S) Field[T] {
 	return Field[T]{spec{Key: key, Name: name, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
-// Link is what the thing is called, which leads to its page.
+// Link is the thing's name, which leads to its page.
 func Link[T any](key, name, doc string, of func(T) Ref) Field[T] {
 	k := link()
 	k.names = true
@@ -223,7 +223,7 @@ func Bar[T any](name string, of func(T) Level) Field[T] {
 	return Field[T]{spec{Name: name, kind: k}, func(thing T) any { return of(thing) }}
 }
 
-// Interval is what is known of a mean grade.
+// Interval is an estimate of a mean grade.
 func Interval[T any](name string, of func(T) report.Estimate) Field[T] {
 	return field(kind{
 		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
@@ -271,7 +271,7 @@ func moment() kind {
 	}
 }
 
-// Took is how long a thing took, or has lasted so far, for people alone.
+// Took is the time that a thing took, or has lasted so far, for people alone.
 func Took[T any](name string, of func(T) Stretch) Field[T] {
 	return field(kind{
 		text: func(v any, now time.Time, _ screen.Style) screen.Cell {
@@ -285,7 +285,7 @@ func Took[T any](name string, of func(T) Stretch) Field[T] {
 	}, "", name, "", of)
 }
 
-// Sign is how a thing does, for people alone.
+// Sign is the state of a thing, for people alone.
 func Sign[T any](name string, of func(T) fleet.Sign) Field[T] {
 	return field(kind{
 		text: func(v any, _ time.Time, _ screen.Style) screen.Cell {
@@ -301,7 +301,7 @@ func Cell[T any](name, class string, of func(T) any) Field[T] {
 	return Field[T]{spec{Name: name, kind: k}, of}
 }
 
-// Data is a value for programs alone, as it is. Its kind is what the description calls it.
+// Data is a value for programs alone, as it is. The description has its kind.
 func Data[T, V any](key, what, doc string, of func(T) V) Field[T] {
 	k := kind{json: what, data: same, none: func(any) bool { return false }}
 	return Field[T]{spec{Key: key, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}

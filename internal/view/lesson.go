@@ -14,7 +14,7 @@ import (
 // Lessons are lessons and their effects.
 func Lessons() View[[]survey.LessonEffect] { return List("stint/lessons@1", "lessons", "", Lesson()) }
 
-// Lesson is what is known of one lesson. Effects are in units of grade.
+// Lesson shows the facts about one lesson. Effects are in units of grade.
 func Lesson() View[survey.LessonEffect] {
 	type lesson = survey.LessonEffect
 	low := func(l lesson) float64 { v, _ := l.Effect.Interval(); return v }
@@ -85,7 +85,7 @@ func Lesson() View[survey.LessonEffect] {
 // tried reports whether there are grades with the lesson and without.
 func tried(l survey.LessonEffect) bool { return l.With.Graded > 0 && l.Without.Graded > 0 }
 
-// shows is how many more graded sessions show an effect of a size.
+// shows says how many more graded sessions show an effect of a size.
 func shows(l survey.LessonEffect, size int) string {
 	switch n := l.Missing[size]; {
 	case !l.Active:
@@ -105,7 +105,7 @@ func arms(of func(rank.Tried) int) View[survey.LessonEffect] {
 	}
 }
 
-// missingSessions are how many more graded sessions it takes to show an effect.
+// missingSessions has the number of graded sessions that are missing to show an effect.
 type missingSessions struct {
 	effect   float64
 	sessions int

@@ -56,7 +56,7 @@ func some[V any](known bool, v V) *V {
 	return &v
 }
 
-// CategoryUse is what a category got, and what it came to.
+// CategoryUse shows a category's sessions, and their results.
 func CategoryUse() View[report.CategoryUse] {
 	type use = report.CategoryUse
 	return With(Use(), func(c use) report.Use { return c.Use },
@@ -79,7 +79,7 @@ func CategoryUse() View[report.CategoryUse] {
 		}))
 }
 
-// Audit is what the record says of how the fleet keeps its promises.
+// Audit shows by the record whether the fleet keeps its promises.
 func Audit() View[report.Audit] {
 	type audit = report.Audit
 	return View[audit]{
@@ -137,7 +137,7 @@ func Audit() View[report.Audit] {
 	}
 }
 
-// Report is what a fleet did.
+// Report shows the work of a fleet.
 func Report(name fleet.Name) View[report.Report] {
 	type rep = report.Report
 	return View[rep]{
@@ -175,7 +175,7 @@ func Report(name fleet.Name) View[report.Report] {
 	}
 }
 
-// MergedWork is what sessions cost for each change that is in the target.
+// MergedWork shows the sessions' cost for each change that is in the target.
 func MergedWork() View[report.MergedWork] {
 	type work = report.MergedWork
 	per := func(w work) (usd *Money, sessions *float64) {
@@ -198,7 +198,7 @@ func MergedWork() View[report.MergedWork] {
 	}
 }
 
-// Shares are what categories got, drawn to the largest.
+// Shares shows the categories' sessions, drawn to the largest.
 func Shares(list []report.CategoryUse) Shown {
 	type use = report.CategoryUse
 	largest := 0.0
@@ -219,14 +219,14 @@ func Shares(list []report.CategoryUse) Shown {
 	}.shows(list, Page{ID: "shares", Caption: "Categories: their sessions; the mark on the bar is what fires entitled them to"})
 }
 
-// useRow is what runs came to, and what is known of their mean grade.
+// useRow has the results of runs, and an estimate of their mean grade.
 type useRow struct {
 	name  Ref
 	known report.Estimate
 	report.Use
 }
 
-// grades are what runs came to; what is known of their mean grade has a name.
+// grades shows the results of runs; the estimate of their mean grade has the name known.
 func grades(of, known string) View[useRow] {
 	return View[useRow]{
 		TextLink("", of, "", func(u useRow) Ref { return u.name }),
@@ -239,8 +239,8 @@ func grades(of, known string) View[useRow] {
 	}
 }
 
-// ReportTables are the tables of a report. Of a category, the interval is what the ranking believes of the mean grade, with
-// 95 % certainty, and of an agent what its grades say alone.
+// ReportTables are the tables of a report. The interval of a category is the ranking's belief about the mean grade, with
+// 95 % certainty, and that of an agent goes by its grades alone.
 func ReportTables(r report.Report) (all []Shown) {
 	var categories, agents []useRow
 	for _, c := range r.Categories {
@@ -270,7 +270,7 @@ func ReportTables(r report.Report) (all []Shown) {
 		}))
 }
 
-// maxReviewed is how many decisions people are shown; "stint review --landed" lists more.
+// maxReviewed bounds the decisions that people are shown; "stint review --landed" lists more.
 const maxReviewed = 20
 
 // Decision is a decision about the work of a run.
@@ -330,7 +330,7 @@ func SpendingTable(s report.Spending, style screen.Style) []string {
 	return spendingParts(s.By).Table(append(spendingRows(s), spendingRow{report.Part{Use: s.All}, true}), s.To, style)
 }
 
-// Spending is what runs used, split by what was asked for.
+// Spending shows the use of runs, split by the keys that were asked for.
 func Spending(name fleet.Name, by []report.Key) View[report.Spending] {
 	type spending = report.Spending
 	return View[spending]{

@@ -102,7 +102,7 @@ func ReviewDetail(target review.Target, run *inspect.RunDetail, questions []stri
 		Texts("questions", "", `lines that the agent printed below "Open questions"`, func(item) []string { return questions }))...)
 }
 
-// ReviewDiff is what a session changed since its branch left the target, as git prints it, with all control characters.
+// ReviewDiff shows a session's changes since its branch left the target, as git prints them, with all control characters.
 func ReviewDiff(target review.Target, diff string, cut bool) View[review.Item] {
 	type item = review.Item
 	return View[item]{
@@ -116,7 +116,7 @@ func ReviewDiff(target review.Target, diff string, cut bool) View[review.Item] {
 	}
 }
 
-// Reviewed is what a command did with an item: it is rejected, checked out or published.
+// Reviewed shows the result of a command for an item: it is rejected, checked out or published.
 func Reviewed(state, reason, dir, url string) View[review.Item] {
 	type item = review.Item
 	return View[item]{
@@ -129,7 +129,7 @@ func Reviewed(state, reason, dir, url string) View[review.Item] {
 	}
 }
 
-// Landings are what became of work that was to land.
+// Landings shows the results of work that was to land.
 func Landings(target review.Target) View[[]fleet.Landed] {
 	type landed = fleet.Landed
 	return View[[]landed]{

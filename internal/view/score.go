@@ -35,8 +35,8 @@ func terms() []term {
 	}
 }
 
-// Scores are what the scores of a ranking are made of, in units of grade, then what each category is short of its floor or
-// above its cap, in sessions. The page draws them to one scale.
+// Scores shows the terms of a ranking's scores, in units of grade, then the sessions that each category is short of its
+// floor or above its cap. The page draws them to one scale.
 func Scores(s rank.Selection) Shown {
 	rows := plain.Each(s.Scores, func(c rank.Score) scoreRow { return scoreRow{c, c.Explain(s.Settings)} })
 	low, high := 0.0, 1.0
@@ -102,7 +102,7 @@ func three(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 func signed(x float64) string { return fmt.Sprintf("%+.3f", x) }
 
-// ends are how far the terms that take from a score reach, and those that add to it.
+// ends returns the sum of the terms that take from a score, and that of those that add to it.
 func (r scoreRow) ends() (below, above float64) {
 	for _, t := range terms() {
 		x := t.of(r.Explain)

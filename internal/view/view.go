@@ -24,7 +24,7 @@ type Field[T any] struct {
 	of func(T) any
 }
 
-// spec is what a field is, whatever thing has it.
+// spec describes a field, whatever thing has it.
 type spec struct {
 	Key, Doc string                           // in the object; without a key it is for people alone
 	Name     string                           // of the column; empty: for programs alone
@@ -65,7 +65,7 @@ func (f Field[T]) Tagged(value any) Field[T] {
 // Names marks the column that names the thing, where that is not its link.
 func (f Field[T]) Names() Field[T] { f.kind.names = true; return f }
 
-// value is what the field is of a thing; nil: it has none.
+// value returns the field of a thing; nil: it has none.
 func (f Field[T]) value(thing T) any {
 	if v := f.of(thing); !f.kind.none(v) || f.kind.counts && !f.null {
 		return v
@@ -73,7 +73,7 @@ func (f Field[T]) value(thing T) any {
 	return nil
 }
 
-// View is what is shown of things of one type.
+// View has the fields that are shown of things of one type.
 type View[T any] []Field[T]
 
 // Without leaves out the column of a name.
@@ -113,7 +113,7 @@ func encoded(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// roomForWide is how many columns a terminal must have for the wide ones to be worth it.
+// roomForWide is the width of a terminal, in columns, from which the wide ones are shown.
 const roomForWide = 100
 
 // shown are the columns of a list.
@@ -165,7 +165,7 @@ func (v View[T]) Sheet(thing T, now time.Time, s screen.Style) []string {
 	return t.Lines(s)
 }
 
-// Page is how a table stands in a page.
+// Page has the place of a table in a page.
 type Page struct {
 	ID, Class, Caption string
 	None               string // what to say where there are no things

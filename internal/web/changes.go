@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// lookEvery is how often somebody looks for changes while anybody waits for one.
+	// lookEvery is the interval of looks for changes while anybody waits for one.
 	lookEvery = time.Second
 	// maxWaiting bounds how many may wait: each is a connection and a goroutine.
 	maxWaiting = 64

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// beat is how often a stream says something, so that both ends know that the other is
+	// beat is the interval at which a stream says something, so that both ends know that the other is
 	// there.
 	beat = 15 * time.Second
-	// sendWithin is how long a reader may take to take an event.
+	// sendWithin bounds the time in which a reader takes an event.
 	sendWithin = 10 * time.Second
 	// retryAfter is when a browser comes again, in milliseconds.
 	retryAfter = 2000
-	// followEvery is how often a log is looked at that somebody follows.
+	// followEvery is the interval of looks at a log that somebody follows.
 	followEvery = 400 * time.Millisecond
-	// piece is how much of a log goes into one event.
+	// piece bounds the part of a log in one event, in bytes.
 	piece = 32 << 10
 )
 
@@ -141,8 +141,8 @@ func (s *site) runEvents(w http.ResponseWriter, r *http.Request) {
 	s.follow(r.Context(), d.ID, &f, versions)
 }
 
-// offsetOf is how much of the log the reader has: as it said at first, or as the last event
-// that it got said.
+// offsetOf returns the number of bytes of the log that the reader has: by its first word, or by the last event
+// that it got.
 func offsetOf(r *http.Request) (int64, error) {
 	text := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("from"))
 	if text == "" {

@@ -18,7 +18,7 @@ import (
 	"stint/internal/web"
 )
 
-// patience is how long an event may take.
+// patience bounds the wait for an event.
 const patience = 2 * time.Minute
 
 type event struct{ name, id, data string }

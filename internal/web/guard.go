@@ -147,7 +147,7 @@ func (s *site) cookieValue() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stays is how long a browser remembers that it may look.
+// stays is the life of a browser's cookie.
 const stays = 30 * 24 * time.Hour
 
 // enter gives a cookie for the token in the address, also to a request that has one, and has the

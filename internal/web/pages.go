@@ -17,7 +17,7 @@ import (
 	"stint/internal/view"
 )
 
-// pageRows is how many rows of the past a page shows. The next page begins where it ends,
+// pageRows bounds the rows of the past that a page shows. The next page begins where it ends,
 // by id: nothing is counted, and nothing is read to be left out.
 const pageRows = 50
 

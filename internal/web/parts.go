@@ -100,7 +100,7 @@ func newestAndOlder(paged bool, first, older string) h.HTML {
 	return pager(h.If(paged, link(first, "Newest")), h.If(older != "", link(older, h.Attr("rel", "next"), h.Attr("id", "older"), "Older")))
 }
 
-// untilTimeout is how much of its time an open run has used.
+// untilTimeout shows the share of its time that an open run has used.
 func untilTimeout(r fleet.RunStatus, now time.Time) any {
 	if r.Timeout == 0 || r.StartedAt.IsZero() {
 		return nil

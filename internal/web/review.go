@@ -23,7 +23,7 @@ type reviewBody struct {
 	Tasks  []fleet.Task // in review with no item
 }
 
-// maxItems is how many items a page lists: more than anybody looks through in a day.
+// maxItems bounds the items that a page lists: more than anybody looks through in a day.
 const maxItems = 200
 
 func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -68,7 +68,7 @@ func (b *reviewBody) html(f frame) h.HTML {
 	)
 }
 
-// Work is what a session made.
+// Work has a session's work in review.
 type Work struct {
 	Target review.Target
 	Item   review.Item
@@ -137,7 +137,7 @@ func (s *site) decide(failed string, do func(*http.Request, fleet.RunID) error) 
 	}
 }
 
-// tasksBody is what there is to do.
+// tasksBody lists the open tasks.
 type tasksBody struct{ Tasks []view.TaskEntry }
 
 func (s *site) tasks(r *http.Request, e *inspect.Explainer) (content, error) {

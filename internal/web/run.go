@@ -113,7 +113,7 @@ func (b runBody) origin() any {
 	return h.Join(link(fireAddress(b.Fire), "fire ", b.Fire), rank, " ", unit(b.Source, before))
 }
 
-// choice is why the fire started the run.
+// choice says why the fire started the run.
 func (b runBody) choice() any {
 	switch {
 	case b.Choice == nil:
@@ -147,7 +147,7 @@ func (l logView) html(id fleet.RunID) h.HTML {
 		h.Attr("data-to", fmt.Sprint(l.To)), h.Lines("\n"+l.Text)))
 }
 
-// logShown is how much of a log a page shows: its end.
+// logShown bounds the end of a log that a page shows, in bytes.
 const logShown = 64 << 10
 
 func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {

@@ -30,7 +30,7 @@ import (
 	"stint/internal/view"
 )
 
-// Options are what the pages need.
+// Options has the needs of the pages.
 type Options struct {
 	// With runs a function with the fleet as it is at that moment. It may be called at
 	// any time by many requests at once; its engine's store is nil while nothing has run.
@@ -41,7 +41,7 @@ type Options struct {
 	TokenFile string // that holds it
 	// Tasks are those that are open.
 	Tasks func(context.Context, *inspect.Explainer) ([]view.TaskEntry, error)
-	// Work is what a session made.
+	// Work returns a session's work in review.
 	Work func(context.Context, *inspect.Explainer, fleet.RunID) (Work, error)
 	// Land and Reject decide about the work of a run at the commit that was looked at. They end with the server, not with the
 	// request: a check may take longer than a browser waits.
@@ -64,7 +64,7 @@ type site struct {
 // Others wait.
 const maxLooks = 16
 
-// takenWithin is how long a reader may take to take a page that is made.
+// takenWithin bounds the time in which a reader takes a page that is made.
 const takenWithin = 30 * time.Second
 
 //go:embed static
@@ -133,7 +133,7 @@ func asset(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, kind, text) }
 }
 
-// content is what a page shows.
+// content has the content of a page.
 type content struct {
 	Title  string
 	Live   bool   // it may change while one looks
@@ -142,13 +142,13 @@ type content struct {
 	Object any    // the same for programs
 }
 
-// body is what a page shows, and the HTML of that.
+// body is the content of a page, which makes its HTML.
 type body interface{ html(f frame) h.HTML }
 
 // page gathers what there is to show.
 type page func(*http.Request, *inspect.Explainer) (content, error)
 
-// frame is what all pages have.
+// frame has the parts of all pages.
 type frame struct {
 	content
 	Fleet   fleet.Name
@@ -286,14 +286,14 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	answer(w, status, "application/json", text.Bytes())
 }
 
-// failure is why there is no page.
+// failure says why there is no page.
 type failure struct {
 	Status            int
 	Title, Text, Hint string
-	Token             bool // a token is what is wanted
+	Token             bool // the token is missing
 }
 
-// FailureObject is why there is no page, for programs.
+// FailureObject says why there is no page, for programs.
 func FailureObject() view.View[failure] {
 	return view.View[failure]{
 		view.Schema[failure]("stint/page-error@1"),

@@ -190,7 +190,7 @@ func (s Status) Alerts() (list []Alert) {
 	return list
 }
 
-// categories is how many there are.
+// categories counts them.
 func (s Status) categories() int {
 	names := map[fleet.Category]bool{}
 	for _, l := range s.Lanes {

@@ -12,8 +12,8 @@ import (
 	"stint/internal/store/table"
 )
 
-// maxEvents is how many events a ranking folds before the next write stores what they come to. Reading and folding so
-// many takes 0.3 ms, which is as long as it takes to read the state of twenty categories.
+// maxEvents bounds the events that a ranking folds: with more, the next write stores their state. Reading and folding so
+// many takes 0.3 ms, as long as reading the state of twenty categories.
 const maxEvents = 64
 
 // ranking is the ranking by now: the state that was stored last, and the events since.

@@ -12,7 +12,7 @@ import (
 	"stint/internal/store/book"
 )
 
-// record is what a store has of two sessions, the second of which brought a grade, after a fire.
+// record has a store's rows of two sessions after a fire. The second brought a grade.
 type record struct {
 	events []rank.Event
 	stored rank.State

@@ -23,7 +23,7 @@ select '00' || to_char(n, 'FM000000'), 'c' || n % 20, 0, 'selected', case when n
 insert into agents (agent, until, since, reason, failures, limits, fault, faults, probe, bills) select distinct agent, null::bigint, null::bigint, '', 0, 0, '', 0, '', '[{"Tokens":100}]' from runs;
 insert into runs (id, category, rank, source, agent, created_at) values ('00050000', 'c0', 0, 'selected', 'a1', 50000), ('00050001', 'c0', 0, 'selected', 'retired', 50000);`
 
-// rowsRead is how many rows of runs, and entries of their indexes, this transaction has read.
+// rowsRead counts the rows of runs, and the entries of their indexes, that this transaction has read.
 const rowsRead = `select (pg_stat_get_xact_tuples_returned('runs'::regclass) + pg_stat_get_xact_tuples_fetched('runs'::regclass) +
 	(select sum(pg_stat_get_xact_tuples_returned(indexrelid)) from pg_index where indrelid = 'runs'::regclass))::bigint`
 

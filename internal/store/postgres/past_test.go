@@ -15,7 +15,7 @@ import (
 	"stint/internal/testkit/pgtest"
 )
 
-// memory is what a machine has seen, for a test.
+// memory has what a machine has seen, for a test.
 type memory struct {
 	mu   sync.Mutex
 	seen store.Seen

@@ -108,7 +108,7 @@ func errOf[T any](_ T, err error) error { return err }
 // parameter is one that is not bound while a query is only explained.
 var parameter = regexp.MustCompile(`[?$]\d*`)
 
-// plan is how SQLite is going to answer a query, a step a line.
+// plan returns SQLite's plan for a query, a step a line.
 func (d *DB) plan(t *testing.T, query string) string {
 	t.Helper()
 	var steps []string

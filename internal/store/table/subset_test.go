@@ -21,7 +21,7 @@ func (a *asked) Read(_ context.Context, ask func(time.Time) []table.Statement) e
 	return nil
 }
 
-// forbidden is what one of the stores does not know, or understands in another way.
+// forbidden lists the words that one of the stores does not know, or understands in another way.
 func forbidden() []*regexp.Regexp {
 	var list []*regexp.Regexp
 	for _, pattern := range []string{
@@ -38,7 +38,7 @@ func forbidden() []*regexp.Regexp {
 	return list
 }
 
-// understood is what looks as if it were forbidden.
+// understood matches the allowed words that look forbidden.
 var understood = regexp.MustCompile(`'[^']*'|is (not )?(null|distinct from)|case when .*? end`)
 
 var place = regexp.MustCompile(`\$(\d+)`)
