@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"iter"
@@ -81,7 +80,7 @@ func (d *decoder) table(at string, v reflect.Value, table map[string]any) {
 	}
 	for name := range table {
 		if key := under(at, name); !slices.Contains(known, name) {
-			d.Report(key, errors.New("unknown key"), cmp.Or(replaced(key), meant(name, known)))
+			d.Report(key, errors.New("unknown key"), meant(name, known))
 		}
 	}
 }

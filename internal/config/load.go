@@ -6,7 +6,6 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -45,53 +44,6 @@ func (o Options) checkUnit(name string, value any) error {
 		return nil
 	}
 	return o.CheckUnit(name, value)
-}
-
-// replaced says what to write for a key of former versions.
-func replaced(key string) string {
-	parts := strings.Split(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(key, "NAME"), ".") // a name may have dots
-	if len(parts) >= 3 && slices.Contains([]string{"category", "agent", "host", "price"}, parts[0]) {
-		parts[1] = "NAME"
-	}
-	if len(parts) == 4 && parts[0] == "tasks" {
-		parts[2] = "NAME"
-	}
-	if at := len(parts) - 2; at > 0 && parts[at] == "budget" {
-		parts = parts[at:]
-	}
-	const files = `write files = "30d" under [keep]`
-	const checks = "write timeout under [category.NAME]: each check and grader may take as long as a session"
-	const median = "remove it: a bill above five times the median counts as that"
-	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
-	return map[string]string{
-		"selector.timeout": timeout, "notice.timeout": timeout, "category.NAME.wip.timeout": timeout, "tasks.source.NAME.timeout": timeout,
-		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
-		"fanout.max_pivots":            "remove it: a worker tries two other categories",
-		"category.NAME.grader_timeout": checks, "category.NAME.check_timeout": checks,
-		"review.check_timeout":     "remove it: the check of a landing has 30m",
-		"category.NAME.host_lanes": "write slots under [host.NAME]",
-		"host.NAME.state":          "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
-		"agent.NAME.reports_cost":  "remove it: the result file's cost counts where the output has none",
-		"agent.NAME.silence":       "remove it: it is 30m, and none for the preset command",
-		"agent.NAME.session_log":   "remove it: the preset knows it", "agent.NAME.transcript": "write preset instead, beside your own command",
-		"agent.NAME.throttle": `write it under quota, as "(?P<throttle>…)"`,
-		"price.NAME.as_of":    "remove it, or make it a comment", "keep.uncommitted": "write files: it holds for both",
-		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
-		"tasks.pass_environment": variables, "category.NAME.wip.pass_environment": variables,
-		"selector.v": constant, "selector.half_life": constant, "selector.slow_half_life": constant, "selector.alarm": constant,
-		"notice.every": constant, "review.away_limit": "remove it: it is twice the limit",
-		"review.max_rounds":     "remove it: sessions answer three times, then a person does",
-		"lessons.withhold":      "remove it: chance withholds one in five",
-		"budget.session_tokens": median, "budget.session_usd": median,
-		"tasks.after":       "remove it: a session that wants another state writes task_state",
-		"tasks.raise_after": constant, "tasks.most_sessions": constant, "fanout.max_load": "remove it, and bound slots",
-		"fanout.max_memory_pressure": constant, "fanout.min_memory": "remove it: a fire needs 1 GiB, or a quarter of less than four",
-		"worktrees": files, "keep.worktrees": `write files = "30d"`,
-		"runs":                   files,
-		"record":                 `write record = "400d" under [keep]`,
-		"agent.NAME.own_sandbox": "remove it: the box holds the agent",
-		"category.NAME.parallel": "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]",
-	}[strings.Join(parts, ".")]
 }
 
 // Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. A file that is

@@ -409,9 +409,6 @@ func TestLoadRefusesTypes(t *testing.T) {
 		{"string with a word for a number", least + `lanes = "two"`, `6:1: category.code.lanes: want a whole number from 1 to 99, not "two"`, "write lanes = 1"},
 		{"string for an amount", least + "[agent.claude.budget]\nusd = \"3\"", `7:1: agent.claude.budget.usd: want a number from 0 to 1e+09, not "3"`, "write usd = 3.0"},
 		{"fraction for a whole", least + `lanes = 1.5`, `6:1: category.code.lanes: want a whole number from 1 to 99, not 1.5`, "write lanes = 1"},
-		{"a table of before", least + "[runs]\nkeep = 0", "6:2: runs: unknown key", `write files = "30d" under [keep]`},
-		{"a key of before", least + `parallel = false`, "6:1: category.code.parallel: unknown key", "remove it, and list the categories that fires start: allow = [\"code\"] under [fanout]"},
-		{"a constant by now", least + "[selector]\nv = 5", "7:1: selector.v: unknown key", "remove it: it is a constant now"},
 		{"string for a switch", least + `sync = "no"`, `6:1: category.code.sync: want true or false, not "no"`, "write sync = false"},
 		{"number for a duration", least + `ttl = 60`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not 60`, `write ttl = "1h"`},
 		{"date for a duration", least + `ttl = 2026-01-01`, `6:1: category.code.ttl: want a duration above zero, such as "90s", "50m" or "1h30m", not a date or time`, `write ttl = "1h"`},
@@ -665,51 +662,5 @@ func TestLoadTakesTheMost(t *testing.T) {
 	c := load(t, least+"lanes = 99\nmax_chain = 9\nshare = 1\n[commands]\ntimeout = \"2m\"\n[review]\nlimit = 0\n")
 	if got := c.Command.Timeout; got != 2*time.Minute {
 		t.Errorf("got %v, want 2m", got)
-	}
-}
-
-// TestKeysOfBefore has each key that is gone, with what takes its place.
-func TestKeysOfBefore(t *testing.T) {
-	t.Parallel()
-	const checks = "write timeout under [category.NAME]: each check and grader may take as long as a session"
-	const timeout, variables, constant = `write timeout = "1m" under [commands]`, `write pass_environment under [commands]`, "remove it: it is a constant now"
-	for key, want := range map[string]string{
-		"selector.timeout": timeout, "notice.timeout": timeout, "category.docs.wip.timeout": timeout, "tasks.source.bd.timeout": timeout,
-		"review.publish_timeout": timeout, "review.outcome_timeout": timeout, "review.feedback_timeout": timeout,
-		"category.docs.grader_timeout": checks, "category.docs.check_timeout": checks, "review.check_timeout": "remove it: the check of a landing has 30m",
-		"category.docs.host_lanes":  "write slots under [host.NAME]",
-		"agent.sh.reports_cost":     "remove it: the result file's cost counts where the output has none",
-		"agent.sh.silence":          "remove it: it is 30m, and none for the preset command",
-		"agent.sh.transcript":       "write preset instead, beside your own command",
-		`price."gpt-5.1".as_of`:     "remove it, or make it a comment",
-		"agent.sh.session_log":      "remove it: the preset knows it",
-		"agent.sh.throttle":         `write it under quota, as "(?P<throttle>…)"`,
-		"price.gpt.as_of":           "remove it, or make it a comment",
-		"keep.uncommitted":          "write files: it holds for both",
-		"host.big.state":            "write state at the top: it may be another folder on each host by XDG_STATE_HOME",
-		"selector.pass_environment": variables, "notice.pass_environment": variables, "review.pass_environment": variables,
-		"tasks.pass_environment": variables, "category.docs.wip.pass_environment": variables,
-		"selector.v": constant, "selector.half_life": constant, "selector.slow_half_life": constant, "selector.alarm": constant, "notice.every": constant, "tasks.raise_after": constant, "tasks.after": "remove it: a session that wants another state writes task_state", "tasks.most_sessions": constant,
-		"fanout.max_memory_pressure":          constant,
-		"fanout.min_memory":                   "remove it: a fire needs 1 GiB, or a quarter of less than four",
-		"lessons.withhold":                    "remove it: chance withholds one in five",
-		"review.max_rounds":                   "remove it: sessions answer three times, then a person does",
-		"budget.session_usd":                  "remove it: a bill above five times the median counts as that",
-		"agent.sh.budget.session_usd":         "remove it: a bill above five times the median counts as that",
-		"category.docs.budget.session_tokens": "remove it: a bill above five times the median counts as that",
-		"fanout.max_pivots":                   "remove it: a worker tries two other categories",
-		"fanout.max_load":                     "remove it, and bound slots",
-		"review.away_limit":                   "remove it: it is twice the limit",
-		"worktrees":                           `write files = "30d" under [keep]`,
-		"keep.worktrees":                      `write files = "30d"`,
-		"runs":                                `write files = "30d" under [keep]`,
-		"record":                              `write record = "400d" under [keep]`,
-		"agent.sh.own_sandbox":                "remove it: the box holds the agent",
-		"category.docs.parallel":              `remove it, and list the categories that fires start: allow = ["code"] under [fanout]`,
-	} {
-		_, err := config.Parse("/work/stint.toml", []byte(key+" = 1\n"+least), config.Options{})
-		if err == nil || !strings.Contains(err.Error(), key+": unknown key ("+want+")") && !strings.HasSuffix(fleet.Hint(err), want) {
-			t.Errorf("%s: got %v, hint %q, want %q", key, err, fleet.Hint(err), want)
-		}
 	}
 }
