@@ -27,8 +27,8 @@ const (
 	haste = 8
 	// fillTime is the hours of full slots that raise their pressure from 0 to 1, and fillMost those that a single fire speaks for.
 	fillTime, fillMost = 4, 1
-	// fullPart is the part of that pressure that counts. Sessions that take 20 times as long earn 18 % more a fire, and 1.6 % less where the long
-	// ones are worth more by their length. With 0.2 it is 15 and 1.1 %, with 0.5 it is 31 and 3.4 %.
+	// fullPart is the part of that pressure that counts. Sessions that take 20 times as long earn 18 % more a fire, and
+	// 1.6 % less if the long ones are worth more by their length. With 0.2 it is 15 and 1.1 %, with 0.5 it is 31 and 3.4 %.
 	fullPart = 0.23
 	// recently is the number of a category's sessions behind its expected use, and recentlyAll that behind the mean of all.
 	recently, recentlyAll = 32, 128

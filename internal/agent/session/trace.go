@@ -13,7 +13,8 @@ import (
 	"stint/internal/fleet"
 )
 
-// trace leads to the processes that a dead supervisor left: by the session's cgroup, or else by the agent. It stands in a file that no box lets an agent write.
+// trace leads to the processes that a dead supervisor left: by the session's cgroup, or else by the agent. It stands
+// in a file that no box lets an agent write.
 type trace struct {
 	group cgroup
 	agent int
