@@ -35,7 +35,7 @@ func fakeagent() {
 
 func agentSteps() map[string]func(value string) error {
 	return map[string]func(string) error{
-		// result=JSON is what the agent says of itself.
+		// result=JSON is the agent's result file.
 		"result": func(v string) error { return os.WriteFile(os.Getenv("STINT_RESULT"), []byte(v), 0o600) },
 		// print=TEXT goes to the log.
 		"print": func(v string) error { _, err := fmt.Fprintln(os.Stdout, v); return err },

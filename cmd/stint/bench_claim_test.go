@@ -65,8 +65,8 @@ func (f bench) shellDenies(b *testing.B) time.Duration {
 	return f.shell(b, "held", claimPragmas, claimOwner, "begin immediate;", claimLook, "rollback;")
 }
 
-// BenchmarkNoise measures the sqlite3 shell beside itself: how far from 1 its ratio is,
-// and spreads, is what the machine adds to the others.
+// BenchmarkNoise measures the sqlite3 shell beside itself: the machine adds as much to the
+// others as this ratio is off 1, and spreads.
 func BenchmarkNoise(b *testing.B) {
 	one, other, fresh := newBench(b, "true"), newBench(b, "true"), freshKeys()
 	measure(b,

@@ -122,7 +122,7 @@ func (f bench) state() string { return filepath.Join(f.dir, ".state") }
 
 func (f bench) database() string { return filepath.Join(f.state(), sqlite.File) }
 
-// output is where what the last process said is kept.
+// output names the file with the last process's output.
 func (f bench) output() string { return filepath.Join(f.dir, "output") }
 
 func (f bench) write(b *testing.B, name, text string) {

@@ -276,7 +276,7 @@ func (f *shown) checkQuiet(path string, requests, trouble []string) {
 	}
 }
 
-// seen is what a page says of itself.
+// seen has a page's own description.
 type seen struct {
 	Title, Text, Pwned string
 	Scripts            []string // their addresses and texts
@@ -316,7 +316,7 @@ const lookAround = `(() => {
 	};
 })()`
 
-// unsafeText is what no page and no terminal may be given: control characters but the end
+// unsafeText matches text that no page and no terminal may be given: control characters but the end
 // of a line, and marks that reorder text.
 var unsafeText = regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f-\x{9f}\x{200e}\x{200f}\x{202a}-\x{202e}\x{2066}-\x{2069}\x{feff}]`)
 
@@ -354,7 +354,7 @@ func (f *shown) checkLook(name string, s seen, scheme string) {
 	if s.Overflow > 0 {
 		f.Errorf("%s: got it %d pixels wider than the screen, want it to fit", name, s.Overflow)
 	}
-	// 4.5 is what WCAG 2 asks of text at level AA.
+	// WCAG 2 asks 4.5 of text at level AA.
 	if s.Contrast < 4.5 {
 		f.Errorf("%s: got a contrast of %.1f, want 4.5 or more: %s", name, s.Contrast, s.Faint)
 	}

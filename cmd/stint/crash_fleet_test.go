@@ -389,7 +389,7 @@ func (f *crashFleet) exec(statement string) {
 	must.Do(f, execute(f.Context(), f.database(), statement))
 }
 
-// rows are what a query finds, a line each.
+// rows returns the rows of a query, a line each.
 func (f *crashFleet) rows(query string) []string {
 	f.Helper()
 	lines := must.Get(queryRows(f.Context(), f.database(), "rw", query))(f)

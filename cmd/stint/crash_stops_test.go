@@ -65,7 +65,7 @@ func crashstint() {
 	os.Exit(cli.Main(os.Args[1:], s))
 }
 
-// stop is where the process kills itself: "before" or "after", and a call. After means
+// stop names the place where the process kills itself: "before" or "after", and a call. After means
 // that the call took effect.
 type stop string
 

@@ -117,7 +117,7 @@ func (s *site) stopAll() {
 	s.systemctl("daemon-reload")
 }
 
-// status is what the tests read of stint status --json.
+// status has the fields that the tests read of stint status --json.
 type status struct {
 	Running []struct {
 		Run, Category, Task, Unit string
@@ -140,7 +140,7 @@ type status struct {
 	}
 }
 
-// claimed is what the tests read of a claim.
+// claimed has the fields that the tests read of a claim.
 type claimed struct {
 	Task, Holder string
 	Epoch        int
@@ -257,7 +257,7 @@ func TestTimerToRanking(t *testing.T) {
 	}
 }
 
-// ranking is what the ranking says of each category for a seed.
+// ranking returns the ranking of the categories for a seed.
 func (s *site) ranking(seed uint64) map[string]explained {
 	s.Helper()
 	cmd := exec.Command(s.binary, "--config", s.path("stint.toml"), "select", "--json", "--seed", fmt.Sprint(seed))
@@ -271,7 +271,7 @@ func (s *site) ranking(seed uint64) map[string]explained {
 	return payload.Explain
 }
 
-// explained is what the tests read of a category in a ranking.
+// explained has the fields that the tests read of a category in a ranking.
 type explained struct {
 	Mean, TS, Entitled, Deficit, Surplus float64
 	Sessions                             int

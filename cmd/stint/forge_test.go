@@ -131,7 +131,7 @@ func (f *forge) happen(ts *testscript.TestScript, args []string) {
 	}
 }
 
-// apiQuestion is what gh asks.
+// apiQuestion is a question of gh's.
 type apiQuestion struct {
 	Query     string
 	Variables struct {

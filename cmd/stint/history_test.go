@@ -16,7 +16,7 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// past is what a fleet leaves behind that has run for long: a run a minute, up to a
+// past is the record of a fleet that has run for long: a run a minute, up to a
 // quarter of an hour ago, each of some minutes, three to a fire, and with them lanes,
 // claims that were given back, denials and every way to end. Every category c0, c1 …
 // has as many of them, but that "rare" has only one in five thousand.
@@ -26,7 +26,7 @@ type past struct {
 	hostile    bool // see [hostileTexts]
 }
 
-// hostileTexts are what agents, trackers and other people may call things: each is
+// hostileTexts lists names that agents, trackers and other people may give to things: each is
 // harmless as long as it is but text.
 func hostileTexts() []string {
 	long := strings.Repeat("long and without end ", 25)[:500]
@@ -56,7 +56,7 @@ func (p past) words() []string {
 	return []string{"it went as it should", "fixed two of three, the last needs a decision", "tests pass", "nothing left to do here"}
 }
 
-// keys is how many tasks were worked on, each ten times.
+// keys is the number of tasks that were worked on, each ten times.
 func (p past) keys() int { return max(1, p.runs/10) }
 
 func (p past) fires() int { return (p.runs + 2) / 3 }

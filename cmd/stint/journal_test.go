@@ -14,8 +14,8 @@ printf '<4>forged' >&2
 echo '<0>forged, and no JSON' >"$STINT_RESULT"
 `
 
-// asJournal runs stint with a file for a journal: standard error is what $JOURNAL_STREAM
-// names, as the service manager would have it.
+// asJournal runs stint with a file for a journal: $JOURNAL_STREAM names standard error, as under
+// the service manager.
 const asJournal = `exec 2>"$1"; shift; JOURNAL_STREAM=$(stat -Lc %d:%i /proc/self/fd/2) exec "$@"`
 
 // TestUnitInJournal runs a session in a unit of the service manager. Every line that it

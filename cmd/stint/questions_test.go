@@ -262,7 +262,7 @@ func (f *questioned) must(args ...string) {
 	}
 }
 
-// rowsOf is what an answer says, written as [queryRows] writes a row.
+// rowsOf returns an answer's rows, written as [queryRows] writes a row.
 func rowsOf(t *testing.T, text string, q question) (rows []string) {
 	t.Helper()
 	if q.fields == nil {

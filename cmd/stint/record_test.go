@@ -149,7 +149,7 @@ func execute(ctx context.Context, database, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// queryRows are what a query finds in a store, a line each.
+// queryRows returns the rows of a query, a line each.
 func queryRows(ctx context.Context, database, mode, query string) (lines []string, err error) {
 	db, err := openBeside(database, mode)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"stint/internal/testkit/pgtest"
 )
 
-// patience is how long a script waits for a process or a unit before it fails.
+// patience bounds a script's wait for a process or a unit.
 const patience = 2 * time.Minute
 
 func TestMain(m *testing.M) {

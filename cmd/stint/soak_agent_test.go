@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// soakActs are what an agent of the soak may do, each with how often. The run's id decides, so
+// soakActs lists the acts of the soak's agents, each with its share. The run's id decides, so
 // that a session follows from its number.
 func soakActs() []soakAct {
 	return []soakAct{
@@ -44,7 +44,7 @@ type soakAct struct {
 	do    func(soakSession) error
 }
 
-// soakSession is what an act knows of its session.
+// soakSession has an act's knowledge of its session.
 type soakSession struct {
 	agent, run string
 	chance     *rand.Rand
@@ -177,7 +177,7 @@ func soakLitter() error {
 	return nil
 }
 
-// soakActOf is what the log of a run says that its agent did.
+// soakActOf returns the act of a run's agent, from its log.
 func soakActOf(state, run string) string {
 	f, err := os.Open(filepath.Join(state, "runs", run, "log"))
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"stint/internal/testkit/storetest"
 )
 
-// shortSoak is how long the tests fire. STINT_SOAK asks for another time, such as 10m.
+// shortSoak is the time in which the tests fire. STINT_SOAK asks for another time, such as 10m.
 const shortSoak = 12 * time.Second
 
 // soakConfig has agents that time out within seconds.
@@ -305,7 +305,7 @@ func (s *soak) killIf(pid int, file, word string) bool {
 	return err == nil && bytes.Contains(text, []byte(word)) && p.Kill() == nil
 }
 
-// meddle is what people do beside: pause, resume, and give up on no task.
+// meddle does what people do beside a fleet: it pauses, resumes, and gives up on no task.
 func (s *soak) meddle(chance *rand.Rand) {
 	category := soakCategories()[chance.IntN(len(soakCategories()))]
 	switch chance.IntN(5) {

@@ -170,7 +170,7 @@ func commandPaths(t *testing.T, path []string) (paths [][]string) {
 	return paths
 }
 
-// output is what a command line prints that needs nothing around it.
+// output returns the output of a command line that needs nothing around it.
 func output(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, trouble bytes.Buffer

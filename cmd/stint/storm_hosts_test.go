@@ -34,7 +34,7 @@ import (
 	"stint/internal/testkit/storetest"
 )
 
-// hostsStormSize is how hard it blows over machines that share a server. STINT_STORM=full asks for all
+// hostsStormSize is the size of the storm over machines that share a server. STINT_STORM=full asks for all
 // of it.
 type hostsStormSize struct {
 	hosts, workers, tasks int

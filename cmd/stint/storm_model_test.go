@@ -7,7 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// stormCall is what a process asked about one key. Times are milliseconds since 1970,
+// stormCall is one request of a process about one key. Times are milliseconds since 1970,
 // by a clock that nobody steps.
 type stormCall struct {
 	Kind, Holder string

@@ -19,8 +19,8 @@ import (
 	"stint/internal/testkit/storetest"
 )
 
-// roomSize is how many sessions are to end with work, how many of their results may wait, and how
-// often at most each is killed before. STINT_STORM=full asks for all of it.
+// roomSize has the number of sessions to end with work, the number of results that may wait, and the
+// bound on the kills of each before. STINT_STORM=full asks for all of it.
 type roomSize struct{ finishers, limit, kills int }
 
 func roomSizeAsked() roomSize {

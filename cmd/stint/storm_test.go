@@ -24,7 +24,7 @@ import (
 	"stint/internal/testkit/storetest"
 )
 
-// stormSize is how hard it blows. STINT_STORM=full asks for all of it.
+// stormSize is the size of the storm. STINT_STORM=full asks for all of it.
 type stormSize struct{ processes, keys, calls, openings int }
 
 func stormSizeAsked() stormSize {
@@ -122,7 +122,7 @@ func (s *storm) judge() {
 	}
 }
 
-// pace is how long something takes on this machine, as loaded as it is. A process that is to
+// pace is the time that something takes on this machine under its load. A process that is to
 // be killed is killed after a part of that: on a slow machine as late in its work as on a fast one.
 type pace struct {
 	mu   sync.Mutex
@@ -272,7 +272,7 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	return a
 }
 
-// epochLeap is how much higher epochs go on with each loss of writes. A key is of one past of the store: there the first
+// epochLeap is the step of epochs at each loss of writes. A key is of one past of the store: there the first
 // grant is 1, or as much higher.
 const epochLeap = 1_000_000
 

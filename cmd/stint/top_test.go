@@ -92,7 +92,7 @@ func (t *pane) asBefore(modes string) {
 	}
 }
 
-// modes are how the terminal treats what is typed, in stty's words.
+// modes returns the terminal's modes of input, in stty's words.
 func (t *pane) modes() string {
 	t.Helper()
 	tty := strings.TrimSpace(t.tmux("display-message", "-p", "#{pane_tty}"))

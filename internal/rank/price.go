@@ -62,8 +62,8 @@ func (m Mean) Of() float64 {
 	return m.S / m.W
 }
 
-// Pressure is how hard a resource binds: above 0 it does, and 1 is the most. Below 0 is what may be used beyond an even pace
-// before it does.
+// Pressure says how hard a resource binds: above 0 it does, up to 1. Below 0 there is a credit to use beyond an even pace
+// before it binds.
 type Pressure struct {
 	At    time.Time `json:"at"`   // up to which time has passed for it
 	Used  float64   `json:"used"` // of a budget: the part that was used that day
@@ -92,7 +92,7 @@ func (p *Pressure) pass(now time.Time) {
 	}
 }
 
-// Prices are what resources are worth by now, which goes by what ended and by the time that passed.
+// Prices has the pressures of the resources, which move by what ended and by the time that passed.
 type Prices struct {
 	Budget Amounts             `json:"budget"`          // of a day
 	Use    [resources]Mean     `json:"use"`             // of the sessions of all categories
@@ -187,7 +187,7 @@ func (p Prices) Rates(pool string) (list Rates) {
 	return list
 }
 
-// Cost is what a session is expected to use of a resource that binds, and what that takes from the score.
+// Cost has a session's expected use of a resource that binds, and the price that the score loses.
 type Cost struct {
 	Use   float64
 	Price float64 // in units of grade, at most 0

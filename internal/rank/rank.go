@@ -36,7 +36,7 @@ type Offer struct {
 	Refused  string         `json:"refused,omitempty"` // why a session cannot begin with it; empty: it can
 }
 
-// Of is what is known of a category, or nil.
+// Of returns the candidate of a category, or nil.
 func (in Input) Of(c fleet.Category) *Candidate {
 	for i := range in.Candidates {
 		if in.Candidates[i].Category == c {
@@ -46,7 +46,7 @@ func (in Input) Of(c fleet.Category) *Candidate {
 	return nil
 }
 
-// Score is what a ranking says of one category.
+// Score has a ranking's result for one category.
 type Score struct {
 	*Candidate
 	Components
@@ -79,7 +79,7 @@ type Selection struct {
 	Tier   Tier
 	Prior  Prior
 	Scores []Score
-	Picks  int // so many of them are what a fire starts
+	Picks  int // a fire starts so many of them
 }
 
 // Ranked is the part of the selection that is in, best first.

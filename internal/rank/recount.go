@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Recount is what all events on record come to.
+// Recount folds all events on record.
 type Recount struct {
 	Base     State                      // from which it counts; zero: from nothing
 	Sessions map[fleet.RunID]*Recounted // that the events are about
@@ -20,7 +20,7 @@ type Recounter struct {
 	state  *State
 }
 
-// Recounted is what the events say of a session.
+// Recounted has the events' figures of a session.
 type Recounted struct {
 	Mark
 	Category fleet.Category

@@ -7,7 +7,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Chain is what decides whether one more session of a category follows a good one.
+// Chain has the facts that decide whether one more session of a category follows a good one.
 type Chain struct {
 	Outcome fleet.Outcome
 	Grade   *float64
@@ -25,7 +25,7 @@ type Chain struct {
 // allowed, no session was ever followed from six equal categories on.
 const maxSurplus = 1
 
-// ChainEnds is why no session follows that would be deeper in its chain than the most.
+// ChainEnds is the reason against a session that would be deeper in its chain than the most.
 func ChainEnds(most int) string { return fmt.Sprintf("a chain ends after %d more", most) }
 
 // Respawn says whether a session follows, and why, or why not.

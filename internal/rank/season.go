@@ -107,7 +107,7 @@ func surprising(freedom float64) float64 { return freedom + float64(2*math.Sqrt(
 // sessions of a quarter of an hour, the last ten bad, were worth 8.7 grades at another hour.
 const minRidge = 16
 
-// season is what the time of day brings beside the times behind the belief, in units of
+// season returns the effect of the time of day beside the times behind the belief, in units of
 // grade; 0 while nothing speaks for it.
 func (s Settings) season(e Evidence, turn float64, p Prior) float64 {
 	if !s.Season || p.season == 0 || e.Season.N == 0 {

@@ -12,7 +12,7 @@ import (
 // ClaimBlocked is the reason of a task that a take would deny.
 const ClaimBlocked = "claim_blocked"
 
-// ReasonOwed is why a task is not worked on whose tracker has not got the report of the last session.
+// ReasonOwed is the reason for a task whose tracker has not got the report of the last session.
 const ReasonOwed = "waiting for a report to its tracker"
 
 // Blocked is a task that is open but cannot be worked on, and why.

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// fires is how often the demo lets the fleet fire.
+// fires is the number of the demo's fires.
 const fires = 4
 
 // demo is one showing.

@@ -26,7 +26,7 @@ func (f folder) config() string           { return f.in("workspace", "stint.toml
 func (f folder) log() string              { return f.in("fires.log") }
 func (f folder) runLog(run string) string { return f.in("state", "runs", run, "log") }
 
-// plain is what systemd takes unchanged in a path.
+// plain matches the characters that systemd takes unchanged in a path.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./=:-]+$`)
 
 // noExec is ST_NOEXEC of statfs(2).

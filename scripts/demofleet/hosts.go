@@ -221,7 +221,7 @@ func (d *hostsDemo) stint(ctx context.Context, args ...string) ([]byte, error) {
 	return output(ctx, d.here.environment(), append([]string{d.folder.program()}, args...)...)
 }
 
-// event is what happens at a time of the demo.
+// event has the action at a time of the demo.
 type event struct {
 	after time.Duration
 	says  string

@@ -8,7 +8,7 @@ import (
 	"stint/scripts/lab/simulate"
 )
 
-// aim is what a quantity is to be, and what it was when that was written.
+// aim has the aim of a quantity, and its value when the aim was written.
 type aim struct{ low, high, reference float64 }
 
 func atLeast(low, reference float64) aim { return aim{low, math.Inf(1), reference} }

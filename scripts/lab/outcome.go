@@ -27,7 +27,7 @@ type series struct {
 	values []float64
 }
 
-// outcomes are what is kept, in the order in which it was played.
+// outcomes lists the kept outcomes, in the order in which they were played.
 type outcomes struct{ list []series }
 
 // add keeps what came of a world.

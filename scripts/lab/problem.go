@@ -77,7 +77,7 @@ func (b *bench) measure(name string, s *simulate.Scenario, of func(simulate.Mome
 	return sums, err
 }
 
-// earned is what the sessions that fires started in a span were worth.
+// earned returns the worth of the sessions that fires started in a span.
 func earned(first, last int) func(simulate.Moment) float64 {
 	return func(m simulate.Moment) (sum float64) {
 		if m.Fire < first || m.Fire > last {

@@ -36,7 +36,7 @@ func (b *bench) weeks() error {
 	return nil
 }
 
-// record is what the store would give a report.
+// record returns what the store would give a report.
 type record struct{ report.Record }
 
 func newRecord(s *simulate.Scenario) *record {

@@ -35,7 +35,7 @@ func troubles() []trouble {
 	}
 }
 
-// kind is what an account's program makes of the trouble.
+// kind returns the fault that an account's program makes of the trouble.
 func (t trouble) kind(a account) fleet.FaultKind {
 	if a == codexKey {
 		return t.codex

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// fleetTasks is how many tasks there are, fleetFires how many fires: each starts one session of
+// fleetTasks and fleetFires are the numbers of tasks and of fires: each fire starts one session of
 // each of fleetCategories, and each session ends one task.
 const (
 	fleetTasks = 12
 	fleetFires = 3
-	// fleetWait is how long the sessions of one fire may take, on a loaded machine.
+	// fleetWait bounds the sessions of one fire, on a loaded machine.
 	fleetWait = 10 * time.Minute
 )
 
@@ -66,7 +66,7 @@ func (q question) task() (fleetTask, bool) {
 	return list[i], true
 }
 
-// fleetTries is how many commands a model runs at most.
+// fleetTries bounds the commands that a model runs.
 const fleetTries = 12
 
 // fleetStep is the next command of a model that works on a task of the fleet, or "": it is
@@ -252,7 +252,7 @@ func (f *fleetTrial) print(runs []fleetRun) {
 	w.Flush() //nolint:errcheck // to standard output
 }
 
-// state is what a task's file says.
+// state returns the state in a task's file.
 func (f *fleetTrial) state(task string) string {
 	text, err := os.ReadFile(filepath.Join(f.workspace(), "tasks", task+".md"))
 	if err != nil {

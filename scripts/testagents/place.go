@@ -176,7 +176,7 @@ func (p place) git(ctx context.Context, args ...string) error {
 	return err
 }
 
-// ask is what git says in the workspace.
+// ask returns git's answer in the workspace.
 func (p place) ask(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", args...)
 	cmd.Dir, cmd.Env = p.workspace(), p.environment()

@@ -34,7 +34,7 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	}
 }
 
-// refuseAsOpenAI is what OpenAI's service says in trouble. A plan that is used up is only
+// refuseAsOpenAI answers as OpenAI's service does in trouble. A plan that is used up is only
 // known to ChatGPT's own, which answers with plan and time.
 func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 	refuse := func(status int, body object) {

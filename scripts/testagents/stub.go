@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// behaviour is what the stub does with every question it is asked.
+// behaviour names the stub's answer to every question.
 type behaviour string
 
 const (
@@ -43,7 +43,7 @@ const (
 // nobody is an address on loopback at which nobody listens.
 const nobody = "http://127.0.0.1:9"
 
-// address is where the model server of a behaviour is.
+// address returns the address of a behaviour's model server.
 func (s *stub) address(b behaviour) string {
 	if b == unreachable {
 		return nobody + "/" + string(b)
@@ -60,7 +60,7 @@ const (
 	outputTokens = 50
 )
 
-// retryAfter is what the service asks for when it is asked too often, in seconds. The
+// retryAfter is the wait that the service asks for when it is asked too often, in seconds. The
 // agents do wait so long, once.
 const retryAfter = "2"
 
@@ -144,7 +144,7 @@ func (q question) wantsTool(result string) bool {
 	return !bytes.Contains(q.body, []byte(result))
 }
 
-// command is what the tool is asked to run.
+// command returns the command for the tool.
 func (q question) command(result string) string {
 	if q.works() {
 		return q.step(result)

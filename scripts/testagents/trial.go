@@ -119,7 +119,7 @@ func tokens(a account, requests int64) transcript.Tokens {
 	return t
 }
 
-// cutShort is what the output says of a session that is killed after one answer: claude
+// cutShort has the output's figures of a session that is killed after one answer: claude
 // prints the usage of an answer as it begins, codex none before the end of the turn.
 func cutShort(a account) transcript.Summary {
 	if a == codexKey {

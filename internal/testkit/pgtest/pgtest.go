@@ -51,7 +51,7 @@ func (s *Shared) Main(m *testing.M) int {
 	return status
 }
 
-// DSN is where the cluster is.
+// DSN is the address of the cluster.
 func (s *Shared) DSN(t testing.TB) string {
 	t.Helper()
 	return must.Get(s.Get())(t).DSN()
@@ -70,7 +70,7 @@ func (s *Shared) Get() (*Cluster, error) {
 	return s.c, s.err
 }
 
-// DSN is where a cluster is.
+// DSN is the address of a cluster.
 func (c *Cluster) DSN() string { return dsn(c.Dir) }
 
 func dsn(dir string) string { return "host=" + dir + " user=stint dbname=postgres sslmode=disable" }
@@ -258,7 +258,7 @@ max_client_conn = 100
 	return p, start(p.run, "process up")
 }
 
-// DSN is where the pooler is.
+// DSN is the address of the pooler.
 func (p *Pooler) DSN() string { return dsn(p.Dir) }
 
 // Close ends the pooler.

@@ -46,7 +46,7 @@ const (
 	ToClient
 )
 
-// Fate is what becomes of a round trip.
+// Fate is the end of a round trip.
 type Fate int
 
 const (
@@ -83,10 +83,10 @@ func BetweenAt(ctx context.Context, dir, server string) (*Proxy, error) {
 	return p, nil
 }
 
-// DSN is where the proxy is.
+// DSN is the address of the proxy.
 func (p *Proxy) DSN() string { return dsn(p.Dir) }
 
-// Trips is how many round trips there were, without those by which connections begin.
+// Trips counts the round trips, without those by which connections begin.
 func (p *Proxy) Trips() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -214,7 +214,7 @@ func (contract) BlameOfFailures(t *testing.T, b bundle) {
 	same(t, "held", b.mustRun(t, "0g1").Deferred, false)
 }
 
-// memoryOf is what is remembered of a task.
+// memoryOf returns the record of a task.
 func (b bundle) memoryOf(t *testing.T, id fleet.TaskID) fleet.TaskMemory {
 	t.Helper()
 	for _, m := range b.mustSnapshot(t).Tasks {

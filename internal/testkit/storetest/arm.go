@@ -22,7 +22,7 @@ func (b bundle) mustFire(t *testing.T, due map[fleet.Category]float64) {
 	same(t, "fire", f.ID, next)
 }
 
-// accounts are what the categories are owed and what they got.
+// accounts returns the categories' accounts.
 func (b bundle) accounts(t *testing.T) map[fleet.Category]rank.Account {
 	t.Helper()
 	m := map[fleet.Category]rank.Account{}

@@ -65,7 +65,7 @@ func (b bundle) mustRefuse(t *testing.T, take RunTake, reason string) {
 	same(t, "claim after a refusal", after, claim)
 }
 
-// refusal is why a request is refused.
+// refusal returns the reason for refusing a request.
 func (b bundle) refusal(t *testing.T, take RunTake) (refused fleet.RefusedError) {
 	t.Helper()
 	if _, _, err := TakeForRun(t.Context(), b, take); !errors.As(err, &refused) {
@@ -74,13 +74,13 @@ func (b bundle) refusal(t *testing.T, take RunTake) (refused fleet.RefusedError)
 	return refused
 }
 
-// claude is what is known of the agent of that name.
+// claude returns the state of the agent of that name.
 func (b bundle) claude(t *testing.T) fleet.AgentState {
 	t.Helper()
 	return b.mustSnapshot(t).Agent("claude")
 }
 
-// spent is what was used today, by scope.
+// spent returns the use of today, by scope.
 func (b bundle) spent(t *testing.T) map[fleet.Scope]fleet.Spent {
 	t.Helper()
 	m := map[fleet.Scope]fleet.Spent{}
@@ -178,7 +178,7 @@ func (contract) ReserveOfTheSilent(t *testing.T, b bundle) {
 	b.expects(t, 1000, 1)
 }
 
-// expects is what the next session of claude is expected to use, where nothing bounds it.
+// expects returns the expected use of claude's next session, if nothing bounds it.
 func (b bundle) expects(t *testing.T, tokens int64, usd float64) {
 	t.Helper()
 	gotTokens, gotUSD := b.claude(t).Expected(nil)

@@ -47,7 +47,7 @@ func (contract) Restarts(t *testing.T, b bundle) {
 	})
 }
 
-// memory is what a store is to remember of its categories, without one.
+// memory has the state of categories that a store should have, without a store.
 type memory struct {
 	*rank.State
 	fires   fleet.FireID

@@ -105,7 +105,7 @@ func everyRow(tx *table.Tx) map[string]any {
 	return all
 }
 
-// answer is what a write answers, in so far as a caller can see it.
+// answer has the part of a write's answer that a caller can see.
 func answer(err error, parts ...any) string {
 	text := ""
 	for _, part := range parts {

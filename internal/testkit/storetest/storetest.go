@@ -1,4 +1,4 @@
-// Package storetest is what every kind of store is held against: the contract of
+// Package storetest holds every kind of store against the contract of
 // package store, method by method. Each test has a store and a clock of its own.
 package storetest
 
@@ -68,7 +68,7 @@ func Run(t *testing.T, open Open, only ...string) {
 	}
 }
 
-// Start is what a new clock shows.
+// Start is the time of a new clock.
 func Start() time.Time { return time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC) }
 
 // Clock is a clock that a test moves.
@@ -177,7 +177,7 @@ func (b bundle) mustSnapshot(t *testing.T) store.Snapshot {
 	return s
 }
 
-// arm is what is remembered of a category.
+// arm returns the state of a category.
 func (b bundle) arm(t *testing.T, c fleet.Category) store.Arm {
 	t.Helper()
 	return b.mustSnapshot(t).Arms[c]

@@ -17,7 +17,7 @@ const (
 	neglectBonus, recencyMalus = 0.3, 0.05
 	// converged is the variance below which a belief counts as settled.
 	converged = 0.02
-	// sampled is how many sessions a category needs to be judged settled.
+	// sampled is the number of sessions from which a category is judged settled.
 	sampled = 3
 )
 

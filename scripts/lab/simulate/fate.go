@@ -5,7 +5,7 @@ import "stint/internal/rank"
 // memory is the sessions of a category of whose work something is yet to become.
 type memory struct{ later []correction }
 
-// correction is what a grade will be once it is known what became of the work.
+// correction has the final grade of a session, and when it is known.
 type correction struct {
 	rank.Mark
 	first, final float64

@@ -68,7 +68,7 @@ func (x *index) bounds(round int) {
 	}
 }
 
-// tally is what policies without a ranking remember: grades, where a session that found
+// tally has the memory of policies without a ranking: grades, where a session that found
 // nothing to do counts as a grade of 0, because they know no other case.
 type tally struct {
 	n        []float64      // grades

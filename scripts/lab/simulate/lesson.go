@@ -41,7 +41,7 @@ func (w *world) teach(fire int, c fleet.Category) (given map[int]bool, better fl
 	return given, better
 }
 
-// known is what is remembered of one lesson in one category.
+// known has the trials of one lesson in one category.
 type known struct {
 	trial    rank.Trial
 	exposure float64 // mean, of the sessions behind what is believed

@@ -22,7 +22,7 @@ type Moment struct {
 	Sessions []Session // that began since the last one, by whatever pool or hand
 	Due      []float64 // what the fire entitled each category to
 	Means    []float64 // the true ones
-	// Belief is what stint's ranking believes of a category's mean grade; nil: another
+	// Belief is stint's belief about a category's mean grade; nil: another
 	// policy plays.
 	Belief func(category int) rank.Beta
 }
@@ -257,7 +257,7 @@ func (p *play) mean(category int) float64 {
 	return min(1, max(0, m))
 }
 
-// attainable is what the best sessions are worth that could be started now.
+// attainable returns the worth of the best sessions that could be started now.
 func (p *play) attainable() float64 {
 	p.best = p.best[:0]
 	for i, awake := range p.view.awake {

@@ -97,7 +97,7 @@ func (s *Scenario) AllPolicies() []Policy {
 	return all
 }
 
-// view is what a policy sees when a fire comes.
+// view has the facts that a policy sees when a fire comes.
 type view struct {
 	pool  string       // that fires; empty: the default one
 	round int          // of the default pool, from 1
@@ -112,13 +112,13 @@ type view struct {
 	worth []float64 // the expected grade of a session that is started now, for those that know it
 }
 
-// choice is what a policy starts: distinct categories that are awake.
+// choice lists the categories that a policy starts: distinct ones that are awake.
 type choice struct {
 	picks []int
 	due   []float64 // what this fire entitles each category to, if not the view's
 }
 
-// start is what a policy notes of a session that begins, to have it back when it ends.
+// start has a policy's notes on a session that begins, to have them back when it ends.
 type start struct {
 	round int
 	at    fleet.Round // of its category
@@ -132,7 +132,7 @@ type player interface {
 	// begin counts a session, also one that a person started.
 	begin(category int, v view) start
 	learn(flight)
-	// surplus is how many sessions a category is above its cap.
+	// surplus counts the sessions by which a category is above its cap.
 	surplus(category int) float64
 	// alarms is the number of changes that it has noticed.
 	alarms() int

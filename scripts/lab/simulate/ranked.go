@@ -9,10 +9,10 @@ import (
 	"stint/internal/rank"
 )
 
-// outOfReach is why a category is out: it is not awake, or in flight.
+// outOfReach is the reason for a category that is not awake, or in flight.
 const outOfReach = "not available"
 
-// outAsleep is why a category is out that backs off.
+// outAsleep is the reason for a category that backs off.
 const outAsleep = "backs off"
 
 // ranked decides by the ranking of real fires, and keeps what the store keeps.

@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Outcome is what one run of one policy came to.
+// Outcome has the figures of one run of one policy.
 type Outcome struct {
 	Regret     float64 // expected grades missed beside the best that could be started, summed up
 	Reward     float64 // expected grades, where a session without work earns 0
@@ -21,7 +21,7 @@ type Outcome struct {
 	Review     Reviewed
 }
 
-// Reviewed is what became of what waited for review.
+// Reviewed counts the results of review.
 type Reviewed struct {
 	Blocked float64 // sessions that were not started for want of a place, of all, in [0,1]
 	Merged  float64 // of what the reviewer could look through since the return, in [0,1]
@@ -30,7 +30,7 @@ type Reviewed struct {
 	ByAge   float64 // minutes that the four oldest take
 }
 
-// Result is what one policy came to.
+// Result has the figures of one policy.
 type Result struct {
 	Policy        Policy
 	Outcomes      []Outcome // by run

@@ -27,7 +27,7 @@ type Review struct {
 	Order       Order
 }
 
-// Order is which result the reviewer takes next.
+// Order names the result that the reviewer takes next.
 type Order string
 
 const (
@@ -51,14 +51,14 @@ type desk struct {
 	first           [2]float64    // minutes to the first four merges then: as the list has them, and by age
 }
 
-// settled is how long after the reviewer's return the desk is looked at.
+// settled is the time from the reviewer's return to the look at the desk.
 const settled = 2 * firesADay
 
 func (r *Review) away(round int) bool { return round >= r.First && round <= r.Last }
 
 func clock(round int) time.Time { return time.Unix(0, 0).Add(time.Duration(round) * fire) }
 
-// room is how many of the sessions that are wanted may start, by the rules of real fires.
+// room returns the number of wanted sessions that may start, by the rules of real fires.
 func (d *desk) room(round, wanted, flying int) int {
 	away, taken, start := d.away(round), flying+len(d.items), 0
 	room := fleet.Room{Takes: true, Limit: d.Limit, Away: d.AwayLimit}

@@ -13,7 +13,7 @@ type Scenario struct {
 	Sessions     *Sessions
 	Depletion    *Depletion
 	Respawn      *Respawn
-	Fates        *Fates  // nil: the grade of a session is what it is worth
+	Fates        *Fates  // nil: the grade of a session is its worth
 	Review       *Review // nil: nothing waits for review
 	Outages      []Outage
 	Pools        []Pool
@@ -33,7 +33,7 @@ const (
 	Graded Noise = "beta"
 )
 
-// Grades is how sessions are graded.
+// Grades describes the grading of sessions.
 type Grades struct {
 	Noise         Noise
 	Concentration float64 // of [Graded], above 0: a+b of the Beta distribution
@@ -55,7 +55,7 @@ const (
 	Walk ChangeKind = "walk"
 )
 
-// Change is how true means move.
+// Change describes the movement of true means.
 type Change struct {
 	Kind      ChangeKind
 	Every     int     // fires between two permutations, or of a cycle
@@ -71,7 +71,7 @@ type Chain struct {
 	Sleep float64 // probability per fire of awake → asleep
 }
 
-// Sessions is how long sessions take. Without it each ends before the next fire.
+// Sessions describes the length of sessions. Without it each ends before the next fire.
 type Sessions struct {
 	Median float64 // of a lognormal distribution, in fires; a session takes at least 1
 	Sigma  float64 // of its logarithm
@@ -126,7 +126,7 @@ type Pool struct {
 	Workers int
 }
 
-// Witness is who speaks for what a session did.
+// Witness names the source of a session's grade.
 type Witness string
 
 const (

@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 )
 
-// Options are what a simulation needs beside a scenario.
+// Options has the needs of a simulation beside its scenario.
 type Options struct {
 	Policies []Policy
 	Runs     int // at least 1

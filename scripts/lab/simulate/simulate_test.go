@@ -50,7 +50,7 @@ func run(t testing.TB, s *simulate.Scenario, o simulate.Options) []simulate.Resu
 	return r
 }
 
-// policy is what a policy came to.
+// policy has the figures of a policy.
 func policy(t testing.TB, r []simulate.Result, name string) simulate.Result {
 	t.Helper()
 	i := slices.IndexFunc(r, func(p simulate.Result) bool { return p.Policy.Name == name })

@@ -11,7 +11,7 @@ import (
 	"stint/internal/rank"
 )
 
-// world is what no policy can change: how true means move, who is awake and who has
+// world has the facts that no policy can change: the true means, and the categories that are awake and have
 // work. It depends on seed and run alone, so that all policies meet the same.
 type world struct {
 	scenario *Scenario
@@ -100,7 +100,7 @@ func reflected(x, low, high float64) float64 {
 	return low + min(x, 2*width-x)
 }
 
-// ending is what becomes of a session.
+// ending has the end of a session.
 type ending struct {
 	length  int // in fires, at least 1
 	verdict fleet.Verdict
@@ -181,7 +181,7 @@ func (o Outage) verdict() fleet.Verdict {
 	return grade.Judge(e)
 }
 
-// empty is how a session without work ends.
+// empty is the end of a session without work.
 func (g Grades) empty(rng *rand.Rand) fleet.Outcome {
 	if g.Nothing > 0 && rng.Float64() < g.Nothing {
 		return fleet.Nothing
@@ -192,7 +192,7 @@ func (g Grades) empty(rng *rand.Rand) fleet.Outcome {
 // longest bounds a session, in fires: far more than a scenario has.
 const longest = 1 << 40
 
-// length is how many fires a session takes, by a standard normal variate.
+// length returns the number of fires that a session takes, by a standard normal variate.
 func (s *Sessions) length(normal, longer float64) int {
 	if s == nil {
 		return 1
