@@ -47,6 +47,14 @@ func TestEffect(t *testing.T) {
 			must.Equal(t, "effect", EffectOf(tt.trials, tt.noise), tt.want, approximately())
 		})
 	}
+	for _, e := range []Effect{{Mean: 0.1, SD: 0.01}, {Mean: -0.1, SD: 0.01}} {
+		if !e.Known() || e.Scored() != e.Mean {
+			t.Errorf("%+v: known %t, in scores %v; want it known", e, e.Known(), e.Scored())
+		}
+	}
+	if e := (Effect{Mean: -0.1, SD: 0.06}); e.Known() || e.Scored() != 0 {
+		t.Errorf("%+v: known %t, in scores %v; want 0", e, e.Known(), e.Scored())
+	}
 	low, high := Effect{Mean: 0.05, SD: 0.1}.Interval()
 	if math.Abs(low+0.146) > near || math.Abs(high-0.246) > near {
 		t.Errorf("got %v to %v, want -0.146 to 0.246", low, high)

@@ -6,6 +6,28 @@ import (
 	"stint/internal/fleet"
 )
 
+// TestOthersIsTheMeanOfSessions has agents with unequal numbers of sessions.
+func TestOthersIsTheMeanOfSessions(t *testing.T) {
+	t.Parallel()
+	var often, once Pair
+	often.Use[USD], once.Use[USD] = Mean{W: 9, S: 9}, Mean{W: 1, S: 11}
+	pairs := map[fleet.Category]Pairs{"code": {"claude": often, "gptme": Pair{Use: [resources]Mean{USD: {W: 1, S: 99}}}}, "docs": {"codex": once}}
+	if u := Others(pairs, "gptme"); u.USD == nil || *u.USD != 2 || u.Tokens != nil {
+		t.Errorf("got %+v, want 2 USD and no tokens", u)
+	}
+}
+
+// TestLateGradeOfAPair has a grade that comes a half-life late: it has the weight that it would have by then.
+func TestLateGradeOfAPair(t *testing.T) {
+	t.Parallel()
+	s := Defaults()
+	began, now := fleet.Round(7), fleet.Round(7+s.HalfLife)
+	late := s.LearnPair(Pair{}, now, Mark{Round: began}, 0.8)
+	if onTime := s.pairAt(s.LearnPair(Pair{}, began, Mark{Round: began}, 0.8), now); late != onTime || late.W != 0.5 {
+		t.Errorf("got %+v late and %+v on time, want the weight 0.5", late, onTime)
+	}
+}
+
 // TestAgentsAreChosenByDraws has agents without grades stay in their order, a better one come first, and one that costs more last.
 func TestAgentsAreChosenByDraws(t *testing.T) {
 	t.Parallel()

@@ -83,8 +83,8 @@ func object[T, O any](t *testing.T, name string, of func(T) O) {
 // TestCSV has a list, an object and values of each kind; a spreadsheet computes no cell.
 func TestCSV(t *testing.T) {
 	t.Parallel()
-	got := string(must.Get(view.CSV([]byte(`{"all":{"runs":3,"of":{"good":1.5}},"rows":[{"name":"=1+1","runs":2,"none":null},{"name":"-a","at":[1,true]}],"other":[{"x":1}]}`), "all", "rows"))(t))
-	want := "kind,runs,of_good,name,none,at_0,at_1\r\nall,3,1.5,,,,\r\nrows,2,,'=1+1,,,\r\nrows,,,'-a,,1,true\r\n"
+	got := string(must.Get(view.CSV([]byte(`{"all":{"runs":3,"of":{"good":1.5}},"rows":[{"name":"=1+1","runs":2,"none":null},{"name":"-a","at":[1,true],"tab":"\u0009b","cr":"\u000dc","and":"@d","plus":"+e"}],"other":[{"x":1}]}`), "all", "rows"))(t))
+	want := "kind,runs,of_good,name,none,at_0,at_1,tab,cr,and,plus\r\nall,3,1.5,,,,,,,,\r\nrows,2,,'=1+1,,,,,,,\r\nrows,,,'-a,,1,true,'\tb,\"'c\",'@d,'+e\r\n"
 	if got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -182,6 +182,10 @@ func TestWritesAreAPersons(t *testing.T) {
 			t.Errorf("%s: asked for %q, want %q", name, b.decided, want)
 		}
 	}
+	b.decided = ""
+	if answer, _ := b.send(http.MethodPost, "/review/"+run+"/reject", "tip=abc&reason="+strings.Repeat("x", 64<<10), own...); answer.StatusCode < 400 || b.decided != "" {
+		t.Errorf("a form of more than 64 KiB: got status %d and %q, want it refused", answer.StatusCode, b.decided)
+	}
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		if answer, _ := b.send(method, "/review/"+run+"/land", "", own...); answer.StatusCode == http.StatusSeeOther || b.decided != "" {
 			t.Errorf("%s: got status %d and %q, want nothing done", method, answer.StatusCode, b.decided)

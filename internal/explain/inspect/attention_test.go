@@ -87,4 +87,9 @@ func TestOneLimitIsOneAlert(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	s.Stopped[1].Categories = []fleet.Category{"b"} // then each stops other work
+	got = plain.Each(s.Alerts(), func(a inspect.Alert) string { return a.Text })
+	if n := len(got); n != 3 || !strings.Contains(got[n-1]+got[n-2], "opus stopped until 2026-06-26T15:00:00Z, so nothing of b:") {
+		t.Errorf("got\n%s\nwant an alert for each agent", strings.Join(got, "\n"))
+	}
 }

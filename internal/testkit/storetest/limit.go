@@ -158,6 +158,37 @@ func (contract) BudgetOfUsage(t *testing.T, b bundle) {
 	b.mustRefuse(t, b.asks(t, "0r6", "claude", tokens), "6500 of 2500 tokens")
 }
 
+// BillsOfAnAgent has the newest bills of an agent kept, the newest first, whichever session ends last: those of sessions that
+// worked to their end, with a cost that somebody knows.
+func (contract) BillsOfAnAgent(t *testing.T, b bundle) {
+	old := b.works(t, "0a", "claude")
+	var want []fleet.Bill
+	for i := range fleet.BillsKept {
+		r := b.works(t, fleet.RunID(fmt.Sprint("0b", i)), "claude")
+		b.used(t, r, int64(i), float64(i))
+		want = append([]fleet.Bill{{Run: r.ID, Usage: fleet.Usage{Tokens: value(int64(i)), USD: value(float64(i))}}}, want...)
+	}
+	b.used(t, old, 99, 99)
+	for id, outcome := range map[fleet.RunID]fleet.Outcome{"0c1": fleet.Cancelled, "0c2": fleet.Unavailable} {
+		r := b.works(t, id, "claude")
+		r.Usage = fleet.Usage{Tokens: value(int64(7)), USD: value(7.0), Cost: fleet.CostReported}
+		b.ends(t, r, outcome, "")
+		must.Get(b.Resume(t.Context(), ""))(t)
+	}
+	same(t, "bills", b.claude(t).Bills, want)
+	computed, assumed := b.works(t, "0d1", "claude"), b.works(t, "0d2", "claude")
+	computed.Usage = fleet.Usage{USD: value(3.0), Cost: fleet.CostComputed}
+	b.ends(t, computed, fleet.Noop, "")
+	assumed.Usage = fleet.Usage{USD: value(4.0), Cost: fleet.CostAssumed}
+	b.ends(t, assumed, fleet.Noop, "")
+	same(t, "the newest bill", b.claude(t).Bills[0], fleet.Bill{Run: "0d1", Usage: fleet.Usage{USD: value(3.0)}})
+
+	kept := len(b.claude(t).Bills)
+	b.used(t, b.works(t, "0e", "codex"), 1, 1)
+	must.Get(b.ResetBudget(t.Context(), fleet.AgentScope("codex"), "a wrong bill"))(t)
+	same(t, "bills after a reset of another agent", len(b.claude(t).Bills), kept)
+}
+
 // ReserveOfTheSilent keeps the reserve of those who say nothing of their usage.
 func (contract) ReserveOfTheSilent(t *testing.T, b bundle) {
 	b.used(t, b.works(t, "0r1", "claude"), 1000, 1)
