@@ -298,3 +298,15 @@ func TestRecountFindsNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestRecountOfAnOldBeginning has a session that began before the base end with nothing: no mark of it is known.
+func TestRecountOfAnOldBeginning(t *testing.T) {
+	t.Parallel()
+	var st State
+	st.Fold(Event{Seq: 1, Kind: Began, Category: "code", Run: "0r1"})
+	r := NewRecounter([]State{*st.Clone()})
+	r.Take(Event{Seq: 2, Kind: Empty, Category: "code", Run: "0r1"})
+	if got := r.End(); len(got.Sessions) > 0 || len(got.Off) > 0 {
+		t.Errorf("got %+v and %v, want nothing of the session", got.Sessions["0r1"], got.Off)
+	}
+}

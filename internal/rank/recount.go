@@ -58,7 +58,10 @@ func (r *Recounter) Take(e Event) {
 // session takes what an event says of one.
 func (r *Recounter) session(e Event, m Mark) {
 	s := r.Sessions[e.Run]
-	if s == nil { // else its beginning is older than the base
+	if s == nil {
+		if e.Kind != Began && e.Kind != Ended && e.Kind != Corrected {
+			return // its beginning is older than the base, and this event has no mark
+		}
 		s = &Recounted{Mark: m, Category: e.Category}
 		r.Sessions[e.Run] = s
 	}
