@@ -30,9 +30,9 @@ func newConfigTrust(a *app) *cobra.Command {
 		Use:   "trust",
 		Short: "Confirm changes of what leads to execution",
 		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
-last, and confirm them. What nobody has confirmed is shown whole. Those that lie where sessions may write are held until then: fires go on
-with the last confirmed stint.toml, and a category whose program or prompt has changed waits. The
-first fire confirms what it finds. See: stint help config.`,
+last, and confirm them. A file that nobody has confirmed is shown whole. Files where sessions may
+write are held until then: fires go on with the last confirmed stint.toml, and a category whose
+program or prompt has changed waits. The first fire confirms what it finds. See: stint help config.`,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")

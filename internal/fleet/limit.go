@@ -233,9 +233,8 @@ func (a AgentState) Rests(now time.Time) bool { return now.Before(a.Until) && !A
 // says nothing about this one. Nor do failures in another category alone.
 func (a AgentState) For(c Category, host string) AgentState {
 	if a.Failures >= FailuresToOpen && a.Category != "" && a.Category != c {
-		a.Failures, a.Probe = 0, ""
-		if a.Fault == FaultAgent {
-			a.Until, a.Since, a.Reason, a.Fault = time.Time{}, time.Time{}, "", ""
+		if a.Failures = 0; a.Fault == FaultAgent { // else its service is at fault, for every category
+			a.Until, a.Since, a.Reason, a.Fault, a.Probe = time.Time{}, time.Time{}, "", "", ""
 		}
 	}
 	if a.Host != "" && a.Host != host {

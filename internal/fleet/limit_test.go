@@ -65,6 +65,23 @@ func TestAgentBlocked(t *testing.T) {
 	}
 }
 
+// TestAgentFor has the failures of one category stop no other, and a fault of the service stop all, with its one probe.
+func TestAgentFor(t *testing.T) {
+	t.Parallel()
+	until := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	a := fleet.AgentState{Agent: "claude", Until: until, Since: until, Reason: "x", Failures: 5, Category: "code", Fault: fleet.FaultAgent, Probe: "0r1"}
+	if got := a.For("code", ""); got.Probe != "0r1" || got.Until != until || !got.Tried() {
+		t.Errorf("its own category: got %+v", got)
+	}
+	if got := a.For("docs", ""); got.Tried() || got.Rests(until.Add(-1)) || got.Reason != "" {
+		t.Errorf("another category: got %+v, want nothing in its way", got)
+	}
+	a.Fault, a.Faults = fleet.FaultServer, 1
+	if got := a.For("docs", ""); got.Probe != "0r1" || got.Until != until || got.Blocked(until, true) == "" {
+		t.Errorf("a fault of the service: got %+v, want one probe for all", got)
+	}
+}
+
 // TestFirstOfTheDay has a session start that is expected to use more than the whole
 // budget: refused, its like would never be tried again.
 func TestFirstOfTheDay(t *testing.T) {

@@ -13,9 +13,8 @@ import (
 )
 
 // Result has the fields of the file in which an agent may grade its session, each of them
-// optional. One that cannot be read spoils the file. Beside it the file may have
-// extras: tokens, cost_usd and quota.reset_at, each of which is left out, with a warning, where
-// it cannot be read.
+// optional. A field that cannot be read spoils the file. The file may also have the extras
+// tokens, cost_usd and quota.reset_at. An extra that cannot be read is left out, with a warning.
 type Result struct {
 	Outcome   fleet.Outcome `json:"outcome"`
 	Grade     *float64      `json:"grade"`

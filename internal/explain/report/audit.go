@@ -224,8 +224,8 @@ type laneKey struct {
 	number   int
 }
 
-// Add sums up one more. One that begins at the instant another ends does not overlap it, and one that begins before an earlier
-// one in its lane has ended is a violation.
+// Add sums up one more hold. A hold that begins before an earlier one in its lane has ended is a violation; at the very
+// instant of the end it is none.
 func (s *Holds) Add(h fleet.LaneHold) {
 	s.count++
 	if s.Keep == nil || s.Keep(h) {
