@@ -140,7 +140,7 @@ func rules() map[string]rule {
 		},
 
 		// The faces lay out what they are given. The web page and the live screen ask the
-		// explainer, and write nothing.
+		// explainer, and act only by the functions of commands that cli hands in.
 		// A declaration builds addresses of pages by net/url.
 		"internal/view": {
 			house: []string{
