@@ -51,7 +51,8 @@ func rules() map[string]rule {
 		},
 		"internal/explain/why":      {house: []string{"internal/fleet", "internal/rank"}, not: world},
 		"internal/plot":             {house: []string{"internal/markup"}, not: world},
-		"internal/agent/transcript": {house: []string{"internal/fleet"}, not: world},
+		"internal/agent/preset":     {house: []string{"internal/fleet"}, foreign: []string{"github.com/pelletier/go-toml/v2"}, not: world},
+		"internal/agent/transcript": {house: []string{"internal/agent/preset", "internal/fleet"}, not: world},
 		"internal/agent/grade":      {house: []string{"internal/fleet"}, not: world},
 		"internal/explain/report":   {house: []string{"internal/rank", "internal/fleet", "internal/markup", "internal/plot"}, not: world},
 		"internal/review":           {house: []string{"internal/fleet"}, not: world},
@@ -110,7 +111,7 @@ func rules() map[string]rule {
 		},
 		"internal/workspace": {house: []string{"internal/fleet", "internal/review", "internal/agent/rundir"}, foreign: []string{"github.com/google/renameio/v2", "golang.org/x/sys/unix"}},
 		"internal/config": {
-			house:   []string{"internal/rank", "internal/fleet", "internal/plain", "internal/agent/transcript"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/plain", "internal/agent/preset", "internal/agent/transcript"},
 			foreign: []string{"github.com/pelletier/go-toml/v2"},
 			not:     []string{"os/exec"},
 		},
@@ -120,21 +121,21 @@ func rules() map[string]rule {
 		"internal/survey": {
 			house: []string{
 				"internal/rank", "internal/claim", "internal/config", "internal/fleet", "internal/agent/grade",
-				"internal/review", "internal/store", "internal/store/book", "internal/agent/transcript",
+				"internal/review", "internal/store", "internal/store/book", "internal/agent/preset", "internal/agent/transcript",
 			},
 			not: outside,
 		},
 		"internal/engine": {
 			house: []string{
 				"internal/rank", "internal/box", "internal/claim", "internal/config", "internal/fleet", "internal/agent/grade",
-				"internal/review", "internal/store", "internal/store/book", "internal/survey", "internal/agent/transcript",
+				"internal/review", "internal/store", "internal/store/book", "internal/survey", "internal/agent/preset", "internal/agent/transcript",
 			},
 			not: outside,
 		},
 		"internal/explain/inspect": {
 			house: []string{
 				"internal/rank", "internal/config", "internal/fleet", "internal/explain/replay", "internal/explain/report", "internal/review",
-				"internal/store", "internal/store/book", "internal/survey", "internal/agent/transcript", "internal/explain/why",
+				"internal/store", "internal/store/book", "internal/survey", "internal/agent/preset", "internal/agent/transcript", "internal/explain/why",
 			},
 			not: outside,
 		},
@@ -157,7 +158,7 @@ func rules() map[string]rule {
 		"internal/web": {
 			house: []string{
 				"internal/fleet", "internal/explain/inspect", "internal/markup", "internal/metrics", "internal/plot", "internal/explain/report",
-				"internal/review", "internal/screen", "internal/rank", "internal/store", "internal/survey", "internal/agent/transcript", "internal/view",
+				"internal/review", "internal/screen", "internal/rank", "internal/store", "internal/survey", "internal/agent/preset", "internal/agent/transcript", "internal/view",
 			},
 			not: []string{"database/sql", "os/exec"},
 		},
@@ -177,7 +178,7 @@ func rules() map[string]rule {
 		// doctor looks at all that a fleet depends on, so it knows the adapters.
 		"internal/doctor": {
 			house: []string{
-				"internal/box", "internal/agent/command", "internal/config", "internal/engine", "internal/fleet", "internal/explain/inspect", "internal/install", "internal/machine",
+				"internal/box", "internal/agent/command", "internal/agent/preset", "internal/config", "internal/engine", "internal/fleet", "internal/explain/inspect", "internal/install", "internal/machine",
 				"internal/agent/rundir", "internal/screen", "internal/agent/session", "internal/store", "internal/store/postgres", "internal/store/sqlite", "internal/systemd", "internal/task", "internal/workspace",
 			},
 			foreign: []string{"github.com/charmbracelet/x/ansi"},
@@ -187,7 +188,7 @@ func rules() map[string]rule {
 			house: []string{
 				"internal/rank", "internal/box", "internal/claim", "internal/agent/command", "internal/config", "internal/doctor", "internal/door", "internal/engine", "internal/fleet", "internal/gate", "internal/agent/grade", "internal/explain/inspect", "internal/install",
 				"internal/machine", "internal/metrics", "internal/notice", "internal/explain/replay", "internal/explain/report", "internal/review", "internal/agent/rundir", "internal/screen", "internal/agent/session",
-				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/agent/transcript", "internal/trust", "internal/view", "internal/web", "internal/explain/why", "internal/workspace", "systemd",
+				"internal/store", "internal/store/book", "internal/store/postgres", "internal/store/sqlite", "internal/store/table", "internal/survey", "internal/systemd", "internal/task", "internal/top", "internal/agent/preset", "internal/agent/transcript", "internal/trust", "internal/view", "internal/web", "internal/explain/why", "internal/workspace", "systemd",
 			},
 			foreign: []string{
 				"charm.land/bubbletea/v2", "github.com/charmbracelet/x/term", "github.com/google/renameio/v2",
@@ -218,7 +219,7 @@ func rules() map[string]rule {
 			foreign: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"},
 		},
 		"scripts/sbom":       {},
-		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/agent/transcript", "internal/fleet"}},
+		"scripts/testagents": {house: []string{"internal/testkit/boxtest", "internal/agent/preset", "internal/agent/transcript", "internal/fleet"}},
 		"scripts/testpatroni": {
 			house:   []string{"internal/rank", "internal/fleet", "internal/machine", "internal/store", "internal/testkit/pgtest", "internal/store/postgres"},
 			foreign: []string{"github.com/jackc/pgx/v5"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/preset"
 	"stint/internal/config"
 	"stint/internal/doctor"
 	"stint/internal/engine"
@@ -32,23 +33,7 @@ not start in a unit of the service manager. A file that is held is checked as it
 and a warning says that it is not in force yet.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.configCheck(cmd.Context()) },
 		},
-		&cobra.Command{
-			Use:   "show",
-			Short: "Show every value in force and where it comes from",
-			Long: `Show every value in force, and before it where it comes from. The values of variables that look by
-their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
-masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
-			RunE: func(*cobra.Command, []string) error {
-				c, err := a.loadConfig()
-				if err != nil || a.asObject(configObject().JSON(c)) {
-					return err
-				}
-				a.print(screen.Settings(plain.Each(c.Values(), func(v config.Value) screen.Setting {
-					return screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value}
-				}), a.style()))
-				return nil
-			},
-		},
+		newConfigShow(a),
 		&cobra.Command{
 			Use:   "schema",
 			Short: "Print the JSON Schema of stint.toml, for editors",
@@ -66,6 +51,36 @@ A schema knows nothing of what one key says of another: "stint config check" doe
 		},
 		newConfigTrust(a),
 	)
+	return cmd
+}
+
+func newConfigShow(a *app) *cobra.Command {
+	var defaults bool
+	cmd := &cobra.Command{
+		Use:   "show",
+		Short: "Show every value in force and where it comes from",
+		Long: `Show every value in force, and before it where it comes from. The values of variables that look by
+their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
+masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := a.loadConfig()
+			switch {
+			case err != nil:
+				return err
+			case defaults:
+				for _, name := range c.AgentNames() {
+					fmt.Fprintln(a.Stdout, preset.Table(c.Agents[name].Preset))
+				}
+			case a.asObject(configObject().JSON(c)):
+			default:
+				a.print(screen.Settings(plain.Each(c.Values(), func(v config.Value) screen.Setting {
+					return screen.Setting{Origin: v.Origin, Default: v.Origin == "default", Text: v.Key + " = " + v.Value}
+				}), a.style()))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&defaults, "defaults", false, "Print the tables of the agents' presets, to copy into stint.toml and change")
 	return cmd
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/session"
 	"stint/internal/config"
 	"stint/internal/doctor"
@@ -270,7 +270,8 @@ func (s *setup) agents() (list []config.SampleAgent) {
 	if s.o.agent != "" {
 		return []config.SampleAgent{{Name: "shell", Command: []string{"sh", "-c", s.o.agent}}}
 	}
-	for _, name := range []string{"claude", "codex", "gptme"} {
+	known := slices.DeleteFunc(preset.Names(), func(name string) bool { return name == preset.Any })
+	for _, name := range known {
 		agent := config.Preset(name)
 		path, err := exec.LookPath(agent.Command[0])
 		if err != nil || !filepath.IsAbs(path) {
@@ -282,7 +283,7 @@ func (s *setup) agents() (list []config.SampleAgent) {
 	}
 	if s.noAgent = len(list) == 0; s.noAgent {
 		s.missing = append(s.missing,
-			"an agent: none of claude, codex and gptme is in PATH; install one, or name any command: stint init --agent COMMAND")
+			"an agent: none of "+strings.Join(known, ", ")+" is in PATH; install one, or name any command: stint init --agent COMMAND")
 	}
 	return list
 }
@@ -431,10 +432,17 @@ func (s *setup) tasks(ctx context.Context, c *config.Config) error {
 // workspace for as long as a command runs: its own "git add --all" would fail at them, and
 // that of another session commit them.
 func (s *setup) exclude(ctx context.Context, c *config.Config) error {
-	if !slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), config.Agent.Sandboxed) {
+	var files []string
+	for _, name := range c.AgentNames() {
+		if a := c.Agents[name]; a.Sandboxed() {
+			files = append(files, a.CLI.Sandbox.Files...)
+		}
+	}
+	if len(files) == 0 {
 		return nil
 	}
-	path, text, err := s.places(c).Clone.Excluding(ctx, "# Claude Code's sandbox makes these while a command runs (stint init).", config.SandboxFiles())
+	slices.Sort(files)
+	path, text, err := s.places(c).Clone.Excluding(ctx, "# Claude Code's sandbox makes these while a command runs (stint init).", slices.Compact(files))
 	if err != nil || path == "" {
 		return err // without a repository there is nothing to write to
 	}

@@ -215,12 +215,8 @@ func (p *logPrinter) render(agent string) {
 	if p.json {
 		p.last.w = lineObjects{p.buffer, p.run}
 	}
-	format := transcript.Text
-	if a, known := p.fleet.Config.Agents[agent]; known {
-		format = a.Transcript
-	}
 	p.lines = screen.NewPrinted(p.last)
-	p.text = transcript.NewReadable(format, p.lines)
+	p.text = transcript.NewReadable(p.fleet.Config.Agents[agent].CLI, p.lines)
 }
 
 // flush prints what has no end, too. An output that fails says so at the end of the

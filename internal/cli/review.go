@@ -84,7 +84,7 @@ last session.`,
 					if err != nil {
 						return err
 					}
-					detail, v.Detail = &d, new(newRunView(d, a, e.Config.Agents[d.Agent].Transcript))
+					detail, v.Detail = &d, new(newRunView(d, a, e.Config.Agents[d.Agent].CLI))
 					v.Questions = review.Questions(v.Detail.Log)
 				}
 				a.say(view.ReviewDetail(t, detail, v.Questions, v.At).JSON(i), func(s screen.Style) []string { return screen.Review(v, s) })

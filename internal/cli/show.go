@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/rundir"
 	"stint/internal/agent/transcript"
 	"stint/internal/explain/inspect"
@@ -42,7 +43,7 @@ that no other has, here and in all commands that show, stop or review runs.`,
 				return err
 			}
 			a.say(view.RunDetail().JSON(d), func(s screen.Style) []string {
-				return screen.Run(newRunView(d, a, f.Config.Agents[d.Agent].Transcript), s)
+				return screen.Run(newRunView(d, a, f.Config.Agents[d.Agent].CLI), s)
 			})
 			return nil
 		}),
@@ -66,7 +67,7 @@ func (a *app) runDetail(ctx context.Context, e opened, run fleet.RunID) (inspect
 
 // newRunView reads what stands in the run's files. One that cannot be read says so in its
 // place: the record is worth showing without it.
-func newRunView(d inspect.RunDetail, a *app, f transcript.Format) screen.RunView {
+func newRunView(d inspect.RunDetail, a *app, f preset.CLI) screen.RunView {
 	v := screen.RunView{RunDetail: d, At: a.Now()}
 	var err error
 	if v.Prompt, err = rundir.First(d.Files.Prompt, excerptBytes); err != nil {

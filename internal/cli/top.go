@@ -17,6 +17,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/rundir"
 	"stint/internal/agent/transcript"
 	"stint/internal/config"
@@ -58,7 +59,7 @@ func (a *app) runTop(ctx context.Context) error {
 		Fleet: c.Fleet, Interval: time.Second, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
 		Read: func() (top.Moment, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
-			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].Transcript)
+			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].CLI)
 			l.Text = string(a.secrets.masked([]byte(l.Text))) // it goes past standard output
 			return l, err
 		},
@@ -229,7 +230,7 @@ func (t topScreen) stop(ctx context.Context, run fleet.RunID) (r fleet.Run, err 
 const maxOfLog = 256 << 10
 
 // readLogEnd reads the end of a log from the first whole line on. Without a log it is empty.
-func readLogEnd(path string, f transcript.Format) (l top.Log, err error) {
+func readLogEnd(path string, f preset.CLI) (l top.Log, err error) {
 	if info, err := os.Lstat(path); err == nil {
 		l.Size = info.Size()
 	}

@@ -10,7 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/agent/preset"
+	"stint/internal/config"
 	"stint/internal/testkit/must"
 	"stint/internal/top"
 )
@@ -19,13 +20,13 @@ import (
 func TestReadLogEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	if got, err := readLogEnd(path, transcript.Text); err != nil || got != (top.Log{}) {
+	if got, err := readLogEnd(path, preset.CLI{}); err != nil || got != (top.Log{}) {
 		t.Errorf("without a log: %+v, %v; want an empty one", got, err)
 	}
 	line := strings.Repeat("x", 999) + "\n"
 	for _, lines := range []int{1, 1000} {
 		must.Do(t, os.WriteFile(path, []byte(strings.Repeat(line, lines)), 0o600))
-		got, err := readLogEnd(path, transcript.Text)
+		got, err := readLogEnd(path, preset.CLI{})
 		if err != nil || got.Size != int64(lines*len(line)) {
 			t.Errorf("%d lines: size %d, %v; want %d", lines, got.Size, err, lines*len(line))
 		}
@@ -42,7 +43,7 @@ func TestReadLogEndOfJSON(t *testing.T) {
 	const line = `{"type":"assistant","message":{"content":[{"type":"text","text":"Done."}]}}` + "\n"
 	must.Do(t, os.WriteFile(path, []byte(line), 0o600))
 	want := top.Log{Text: "Done.\n", Read: int64(len(line)), Size: int64(len(line))}
-	if got, err := readLogEnd(path, transcript.Claude); err != nil || got != want {
+	if got, err := readLogEnd(path, config.Preset("claude").CLI); err != nil || got != want {
 		t.Errorf("got %+v, %v, want %+v", got, err, want)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"slices"
 	"time"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/agent/preset"
 	"stint/internal/fleet"
 	"stint/internal/rank"
 )
@@ -198,15 +198,12 @@ type Agent struct {
 	EnvironmentFile string   `toml:"environment_file" form:"secrets"`
 	PassEnvironment []string `toml:"pass_environment" form:"variable"` // handed on from the environment of stint
 	// Sessions of it at once; 0: no limit of its own.
-	Slots  int      `toml:"slots"`
-	Budget Budget   `toml:"budget"`
-	Trust  bool     `toml:"trust"`              // its own grade counts in full where no grader is asked
-	Quota  []string `toml:"quota" form:"limit"` // patterns of what it prints at a limit: [transcript.ParseLimits]
-
-	// What the preset alone knows.
-	Silence    time.Duration     // how long it may print nothing; 0: as long as it likes
-	Transcript transcript.Format // how what it prints is to be read
-	SessionLog string            // where it keeps its sessions itself, as [transcript.LogGlob] takes it; empty: nobody knows
+	Slots  int    `toml:"slots"`
+	Budget Budget `toml:"budget"`
+	Trust  bool   `toml:"trust"` // its own grade counts in full where no grader is asked
+	// How its program is to be understood, over what the preset says of it: [preset.Parse].
+	Table map[string]any `toml:"cli"`
+	CLI   preset.CLI     // what that means
 
 	secrets []string // of the environment file, as NAME=value
 	fault   error    // why that cannot be read; nil: there is none, or it was

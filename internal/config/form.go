@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/agent/preset"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 )
@@ -74,12 +74,10 @@ func formOf(name string) form {
 		return form{nil, "", `^(sqlite|postgres|postgres:service=[^\s\]]+|postgres(ql)?://.*)$`, nil}
 	case "glob":
 		return form{checked(plain.CheckPattern), "", "", nil}
-	case "limit":
-		return form{checked(checkLimit), "", "", nil}
 	case "event":
 		return form{nil, "", "", texts(fleet.Events())}
 	case "preset":
-		return known(PresetNames())
+		return known(preset.Names())
 	case "field":
 		return form{checked(checkFieldPath), "", "", nil}
 	case "in task":
@@ -186,11 +184,6 @@ func checkVariable(name string) error {
 			"rename or remove it")
 	}
 	return nil
-}
-
-func checkLimit(word string) error {
-	_, err := transcript.ParseLimits([]string{word})
-	return fleet.WithHint(err, "want a regular expression as in https://pkg.go.dev/regexp/syntax")
 }
 
 // checkFieldPath accepts names joined by dots, or nothing.

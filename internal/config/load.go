@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/agent/preset"
 	"stint/internal/fleet"
 )
 
@@ -124,12 +125,18 @@ func (c *Config) findPaths() {
 func (c *Config) fillAgents() {
 	for name, a := range c.Agents {
 		key := dotted("agent", name)
+		if at := key + ".cli"; c.file.Has(at) {
+			var err error
+			if a.CLI, err = preset.Parse(a.Table); err != nil {
+				c.file.Report(at, err, cmp.Or(fleet.Hint(err), "see the tables of the presets: stint config show --defaults"))
+			}
+		}
 		switch given := c.file.Has(dotted("agent", name, "command")); {
 		case given:
-		case a.Preset == DefaultPreset:
+		case a.Preset == preset.Any:
 			c.file.missing(key, key+".command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
-		default:
-			a.Command = a.presetCommand()
+		case a.Box == fleet.BoxOpen && len(a.CLI.Sandbox.Command) > 0: // it makes the sandbox that it has itself
+			a.Command = a.CLI.Sandbox.Command
 		}
 		c.Agents[name] = a
 	}
@@ -254,7 +261,9 @@ func (c *Config) Values() (list []Value) {
 			default:
 				entries := written(field, f.Tag).(map[string]any)
 				for _, e := range sortedKeys(field) {
-					add(under(key, e.String()), under(key, e.String()), entries[e.String()])
+					if at := under(key, e.String()); name != "cli" || c.file.Has(at) { // a preset's table is a page of its own
+						add(at, at, entries[e.String()])
+					}
 				}
 			}
 		}

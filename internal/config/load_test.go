@@ -86,7 +86,6 @@ func TestLoadFillsInDefaults(t *testing.T) {
 		Agents: map[string]config.Agent{"claude": {
 			Preset:          "command",
 			Box:             fleet.BoxWorkspace,
-			Transcript:      "text",
 			Command:         []string{"claude", "-p"},
 			Prompt:          fleet.PromptStdin,
 			PassEnvironment: []string{"PATH", "HOME", "LANG"},
@@ -206,14 +205,14 @@ func TestLoadReadsEveryKey(t *testing.T) {
 		},
 		Agents: map[string]config.Agent{
 			"claude": {
-				Preset: "command", Transcript: "text",
-				Box: fleet.BoxStrict, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
+				Preset: "command",
+				Box:    fleet.BoxStrict, Read: []string{"/srv/data"}, Write: []string{"/srv/cache"}, Network: &[]int{443, 8080},
 				Command: []string{"claude", "-p", "$HOME %n é\n"}, Prompt: fleet.PromptArgument,
 				Environment: map[string]string{"MODEL": "big \"one\"\\\a"},
 				Budget:      config.Budget{USD: 1},
 			},
 			"codex": {
-				Preset: "command", Transcript: "text", Box: fleet.BoxWorkspace, Network: &[]int{},
+				Preset: "command", Box: fleet.BoxWorkspace, Network: &[]int{},
 				Command: []string{"codex"}, Prompt: fleet.PromptStdin,
 				Slots:           2,
 				Trust:           true,

@@ -9,26 +9,6 @@ import (
 	"stint/internal/config"
 )
 
-// A variable that is not passed on cannot log an agent in, nor move its folder.
-func TestPresetLoginIsPassedOn(t *testing.T) {
-	t.Parallel()
-	for _, name := range config.PresetNames() {
-		login, known := config.PresetLogin(name)
-		if want := name != config.DefaultPreset; known != want {
-			t.Errorf("%s: got known %v, want %v", name, known, want)
-		}
-		variables := slices.Clone(login.Variables)
-		for _, f := range login.Files {
-			variables = append(variables, f.Variable)
-		}
-		for _, v := range variables {
-			if !slices.Contains(config.Preset(name).PassEnvironment, v) {
-				t.Errorf("%s: %s is not passed on", name, v)
-			}
-		}
-	}
-}
-
 func TestPassed(t *testing.T) {
 	t.Parallel()
 	a := config.Agent{PassEnvironment: []string{"PATH", "UNSET", "KEY"}, Environment: map[string]string{"KEY": "own"}}

@@ -5,11 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/agent/preset"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
@@ -17,8 +16,8 @@ import (
 
 func TestPresetGivesEveryKeyADefault(t *testing.T) {
 	t.Parallel()
-	for _, name := range config.PresetNames() {
-		if name == config.DefaultPreset {
+	for _, name := range preset.Names() {
+		if name == preset.Any {
 			continue
 		}
 		c := load(t, strings.Replace(least, `command = ["claude", "-p"]`, `preset = "`+name+`"`, 1))
@@ -27,16 +26,10 @@ func TestPresetGivesEveryKeyADefault(t *testing.T) {
 		if len(got.Command) == 0 || got.Command[0] != name {
 			t.Errorf("%s: got command %q", name, got.Command)
 		}
-		if got.Transcript != transcript.Format(name) {
-			t.Errorf("%s: got transcript %q", name, got.Transcript)
-		}
 		for _, variable := range []string{"PATH", "HOME", "LANG"} {
 			if !slices.Contains(got.PassEnvironment, variable) {
 				t.Errorf("%s: %s is not passed on", name, variable)
 			}
-		}
-		if _, err := transcript.ParseLimits(got.Quota); err != nil {
-			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -55,12 +48,12 @@ func TestPresetsAsShipped(t *testing.T) {
 		"command": nil,
 	}
 	programs := map[string][]string{"claude": {"claude"}, "codex": {"codex"}, "gptme": {"gptme"}}
-	for _, name := range config.PresetNames() {
+	for _, name := range preset.Names() {
 		agent := config.Preset(name)
 		if diff := cmp.Diff(agent.Command, want[name]); diff != "" {
 			t.Errorf("%s: command (-got +want):\n%s", name, diff)
 		}
-		if name == config.DefaultPreset {
+		if name == preset.Any {
 			continue
 		}
 		if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
@@ -110,19 +103,12 @@ func TestPresetKeysOverride(t *testing.T) {
 command = ["/opt/claude", "-p"]
 prompt = "file"
 pass_environment = ["PATH"]
-quota = ['gone until (?P<reset>\S+)']`, 1)
+cli.faults = ['quota: gone until (?P<reset>\S+)']`, 1)
 	got := load(t, text).Agents["claude"]
-	want := config.Agent{
-		Preset:          "claude",
-		Box:             fleet.BoxWorkspace,
-		Command:         []string{"/opt/claude", "-p"},
-		Prompt:          fleet.PromptFile,
-		PassEnvironment: []string{"PATH"},
-		Silence:         30 * time.Minute,
-		SessionLog:      "~/.claude/projects/*/{session}.jsonl",
-		Transcript:      transcript.Claude,
-		Quota:           []string{`gone until (?P<reset>\S+)`},
-	}
+	want := config.Preset("claude")
+	want.Command, want.Prompt, want.PassEnvironment = []string{"/opt/claude", "-p"}, fleet.PromptFile, []string{"PATH"}
+	want.CLI.Faults = []string{`quota: gone until (?P<reset>\S+)`}
+	want.Table = got.Table
 	must.Equal(t, "agent", got, want, plain)
 }
 
@@ -132,8 +118,8 @@ func TestPresetRefuses(t *testing.T) {
 	refuses(t, []unfit{
 		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "gptme", not "cluade"`, `write preset = "claude"`},
 		{
-			"pattern", in(`quota = ["limit ("]`),
-			"5:10: agent.claude.quota[0]: read pattern \"limit (\": error parsing regexp: missing closing ): `limit (`",
+			"pattern", in(`cli.faults = ["quota: limit ("]`),
+			"5:1: agent.claude.cli: fault \"quota: limit (\": error parsing regexp: missing closing ): `(?m)limit (`",
 			"want a regular expression as in https://pkg.go.dev/regexp/syntax",
 		},
 		{
@@ -151,4 +137,15 @@ func TestSampleOfAPreset(t *testing.T) {
 	want := config.Preset("claude")
 	want.Command[0] = "/opt/claude"
 	must.Equal(t, "agent", load(t, text).Agents["claude"], want, plain)
+}
+
+// TestTableIsAConfiguration has the table that is printed to be copied say what the preset says.
+func TestTableIsAConfiguration(t *testing.T) {
+	t.Parallel()
+	for _, name := range preset.Names() {
+		if table := preset.Table(name); table != "" {
+			got := load(t, "fleet = \"bob\"\nstate = \"/var/bob\"\n"+table+"[category.code]\n").Agents[name]
+			must.Equal(t, name, got, config.Preset(name), plain)
+		}
+	}
 }

@@ -57,7 +57,7 @@ func (p Prices) Cost(used transcript.Models) (usd float64, unpriced []string) {
 // about it; "" where it can be.
 func (c *Config) costUnknown(name string) (reason, hint string) {
 	// The others say it in their output or in their result file; where they do not, their sessions count as the reserve.
-	if c.Agents[name].Transcript != transcript.Codex || len(c.Prices) > 0 {
+	if !c.Agents[name].CLI.NoCost || len(c.Prices) > 0 {
 		return "", ""
 	}
 	return "it reports none, and no model has a price",

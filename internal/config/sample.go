@@ -28,7 +28,7 @@ type SampleOptions struct {
 // SampleAgent is an agent of a first configuration.
 type SampleAgent struct {
 	Name    string
-	Preset  string // one of [PresetNames]; empty: [DefaultPreset]
+	Preset  string // one of [preset.Names]; empty: [preset.Any]
 	Command []string
 	Path    string // the PATH to set for it; empty: that which it is given
 }

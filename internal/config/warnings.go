@@ -50,13 +50,11 @@ func (c *Config) warnSecrets(w warnings) {
 func (c *Config) warnBoxes(w warnings) {
 	for _, name := range c.AgentNames() {
 		a := c.Agents[name]
-		has := func(word string) bool { return slices.Contains(a.Command, word) }
-		own := a.Sandboxed() || has("--sandbox") && has("workspace-write")
 		switch {
-		case a.Box == fleet.BoxOpen && (has(claudeNoSandbox) || has("danger-full-access")):
+		case a.Box == fleet.BoxOpen && a.asks(a.CLI.Sandbox.Off):
 			w.add("nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it",
 				dotted("agent", name, "box"))
-		case a.Box != fleet.BoxOpen && own:
+		case a.Box != fleet.BoxOpen && a.Sandboxed():
 			w.add("in its box the agent cannot make the sandbox that its command asks for: leave command out",
 				dotted("agent", name, "command"))
 		}

@@ -21,10 +21,10 @@ func TestWarnings(t *testing.T) {
 			{Pos: ":7:1", Text: "fanout.allow: no category is allowed: a fire starts nothing"},
 			{Pos: ":9:1", Text: "category.docs.self_directed: without a prompt its sessions have nothing to go by"},
 		}},
-		{"neither a box nor a sandbox", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "danger-full-access"]`+"\nbox = \"open\"", 1), []config.Problem{
-			{Pos: ":5:1", Text: "agent.claude.box: nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it"},
+		{"neither a box nor a sandbox", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "danger-full-access"]`+"\npreset = \"codex\"\nbox = \"open\"", 1), []config.Problem{
+			{Pos: ":6:1", Text: "agent.claude.box: nothing holds this agent, neither a box nor its own sandbox, which its command turns off: leave command out, or change it"},
 		}},
-		{"a sandbox in the box", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "workspace-write"]`, 1), []config.Problem{
+		{"a sandbox in the box", strings.Replace(least, `["claude", "-p"]`, `["codex", "--sandbox", "workspace-write"]`+"\npreset = \"codex\"", 1), []config.Problem{
 			{Pos: ":4:1", Text: "agent.claude.command: in its box the agent cannot make the sandbox that its command asks for: leave command out"},
 		}},
 		{"more workers than slots", least + "[fanout]\nworkers = 7\n", []config.Problem{

@@ -1,7 +1,6 @@
 package doctor
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"stint/internal/agent/command"
+	"stint/internal/agent/preset"
 	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -34,7 +34,7 @@ func (d *Doctor) examineAgents() (list []Finding) {
 	for _, name := range d.agents() {
 		agent := d.Config.Agents[name]
 		f, _ := d.Program(name, agent, d.Config.Workspace)
-		list = append(list, f, examineLogin(name, agent.Preset, agent.Passed(d.unit)))
+		list = append(list, f, examineLogin(name, agent.CLI, agent.Passed(d.unit)))
 	}
 	return list
 }
@@ -139,32 +139,34 @@ func (d *Doctor) repairedPath(agent config.Agent, environment []string, dir stri
 }
 
 // examineLogin looks for where an agent's login is. It only asks whether a file is there.
-func examineLogin(name, preset string, environment []string) Finding {
+func examineLogin(name string, c preset.CLI, environment []string) Finding {
 	const check = "login"
-	login, known := config.PresetLogin(preset)
-	if !known {
-		return unknown(check, name+": nothing is known of its login, as it has no preset")
-	}
+	variable := func(name string) string { return fleet.Variable(environment, name) }
 	var looked []string
-	for _, variable := range login.Variables {
+	for _, variable := range c.Login.Variables {
 		if fleet.Variable(environment, variable) != "" {
 			return ok(check, "%s: $%s", name, variable)
 		}
 		looked = append(looked, "$"+variable)
 	}
-	for _, file := range login.Files {
-		folder := cmp.Or(fleet.Variable(environment, file.Variable), filepath.Join(fleet.Variable(environment, "HOME"), file.Folder))
-		path := filepath.Join(folder, file.Name)
+	for _, folder := range c.Folders {
+		if folder.Login == "" {
+			continue
+		}
+		path := filepath.Join(folder.In(variable), folder.Login)
 		if _, err := os.Stat(path); err == nil {
 			return ok(check, "%s: %s", name, path)
 		}
 		looked = append(looked, path)
 	}
+	if len(looked) == 0 {
+		return unknown(check, name+": nothing is known of its login, as it has no preset")
+	}
 	return Finding{
 		Check: check, State: Warning,
 		What: fmt.Sprintf("%s: none found, not any of %s", name, strings.Join(looked, ", ")),
 		Why:  "unless it is logged in by other means, each of its sessions fails at its first question",
-		Fix:  login.Command,
+		Fix:  c.Login.Command,
 	}
 }
 

@@ -130,9 +130,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	for _, program := range agent.Programs() {
 		p.Programs = append(p.Programs, e.Boxes.Needs(program, passed, a.dir)...)
 	}
-	if login, known := config.PresetLogin(agent.Preset); known {
-		p.Own, p.Settings = login.Own(variable)
-	}
+	p.Own, p.Settings = agent.CLI.Own(variable)
 	if fault := p.Fault(); fault != "" {
 		return fleet.Box{}, fleet.WithHint(fmt.Errorf("read and write of agent %s: %s", a.run.Agent, fault),
 			`list what is in it; box = "open" is for an agent that may have all of it`)
@@ -288,14 +286,14 @@ func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Du
 	environment, variable := slices.Clone(spec.Judging), func(name string) string { return fleet.Variable(spec.Environment, name) }
 	var read, own, settings []string
 	for _, word := range argv {
-		login, known := config.PresetLogin(filepath.Base(word))
-		if !asks || !known {
+		agent := config.Preset(filepath.Base(word))
+		if !asks || len(agent.Command) == 0 {
 			continue
 		}
-		folders, files := login.Own(variable)
+		folders, files := agent.CLI.Own(variable)
 		own, settings = append(own, folders...), append(settings, files...)
 		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
-		environment = append(environment, config.Preset(filepath.Base(word)).Passed(variable)...)
+		environment = append(environment, agent.Passed(variable)...)
 	}
 	if !q.Box.Open() {
 		read = slices.Concat(e.Boxes.Needs(argv[0], environment, spec.Dir), argv[1:], read)

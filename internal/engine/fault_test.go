@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"stint/internal/agent/grade"
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
@@ -56,9 +58,8 @@ func tableOfFaults(t *testing.T) string {
 		var says []string
 		for _, agent := range []struct {
 			name, prefix string
-			format       transcript.Format
-		}{{"claude", "claude-subscriber-", transcript.Claude}, {"codex", "codex-", transcript.Codex}} {
-			v, what := verdictOn(t, agent.format, agent.prefix+service.log+".log", service.log == "hang")
+		}{{"claude", "claude-subscriber-"}, {"codex", "codex-"}} {
+			v, what := verdictOn(t, config.Preset(agent.name).CLI, agent.prefix+service.log+".log", service.log == "hang")
 			if v.Grade != nil {
 				t.Errorf("%s %s: got grade %v, want none", agent.name, service.log, *v.Grade)
 			}
@@ -73,11 +74,11 @@ func tableOfFaults(t *testing.T) string {
 }
 
 // verdictOn grades a session that printed a recorded log.
-func verdictOn(t *testing.T, format transcript.Format, log string, overran bool) (v fleet.Verdict, what string) {
+func verdictOn(t *testing.T, cli preset.CLI, log string, overran bool) (v fleet.Verdict, what string) {
 	t.Helper()
 	f := must.Get(os.Open("../agent/transcript/testdata/" + log))(t)
 	defer f.Close()
-	s := must.Get(transcript.Read(format, f, transcript.Options{Now: time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)}))(t)
+	s := must.Get(transcript.Read(cli, f, time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)))(t)
 	e := grade.Evidence{Exit: fleet.SessionExit{End: fleet.Exited, Status: 1}, Transcript: &grade.Transcript{Success: s.Success}}
 	if overran {
 		e.Exit = fleet.SessionExit{End: fleet.Overran}
@@ -86,8 +87,8 @@ func verdictOn(t *testing.T, format transcript.Format, log string, overran bool)
 		e.Transcript.Limit = &grade.UsageLimit{Throttled: s.Quota.Kind == transcript.Throttled}
 	}
 	if s.Fault != nil {
-		e.Transcript.Fault = survey.FaultOf(format, *s.Fault)
-		what = transcript.Advise(format, s.Fault.Kind, s.Fault.Text).What
+		e.Transcript.Fault = survey.FaultOf(cli, *s.Fault)
+		what = cli.Login.Advise(s.Fault.Kind, s.Fault.Text).What
 		if !strings.HasPrefix(e.Transcript.Fault.Text, what) {
 			t.Errorf("%s: %q does not begin with %q", log, e.Transcript.Fault.Text, what)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/preset"
 	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -189,10 +190,10 @@ func (e *Engine) checkLanding(ctx context.Context, r fleet.Run, l fleet.Landing,
 	r.ID = l.Run // that may be on no record
 	agent, known := e.Config.Agents[r.Agent]
 	if !known {
-		agent = config.Preset(config.DefaultPreset)
+		agent = config.Preset(preset.Any)
 	}
 	agent = agent.Judged()
-	agent.Preset, agent.Command = config.DefaultPreset, c.Check // it is not that agent
+	agent.Preset, agent.Command, agent.CLI = preset.Any, c.Check, preset.CLI{} // it is not that agent
 	a := assignment{run: r, dir: dir}
 	spec := fleet.SessionSpec{Run: r.ID, Dir: dir, Files: fleet.FilesOf(e.Config.State, r.ID), Judging: append(e.Passed(agent),
 		"STINT_FLEET="+string(e.Config.Fleet), "STINT_CONFIG="+e.Config.Path, "STINT_RUN_ID="+string(r.ID), "STINT_CATEGORY="+string(r.Category),

@@ -188,7 +188,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Prompt:      text,
 		PromptMode:  agent.Prompt,
 		Timeout:     c.Timeout,
-		Silence:     agent.Silence,
+		Silence:     agent.CLI.SilenceTime(),
 		Echo:        e.Echo,
 		Grace:       claim.Grace(c.TTL),
 	}, nil

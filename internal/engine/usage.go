@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
 	"stint/internal/config"
 	"stint/internal/fleet"
@@ -76,10 +77,7 @@ func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, e
 	if err != nil {
 		return nil, "", false // it printed nothing
 	}
-	if used = s.Models; len(used) == 0 {
-		used.Add("", s.Tokens)
-	}
-	return used, s.SessionID, s.Success != nil
+	return s.Used(), s.SessionID, s.Success != nil
 }
 
 // ownUsage returns the usage by the agent's own files, and whether there are any.
@@ -90,14 +88,14 @@ func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (use
 	if len(files) != 1 {
 		return nil, false
 	}
-	format := e.Config.Agents[r.Agent].Transcript
-	if glob := transcript.HelperGlob(format, files[0]); glob != "" {
+	cli := e.Config.Agents[r.Agent].CLI
+	if glob := cli.HelperGlob(files[0]); glob != "" {
 		helpers, _ := filepath.Glob(glob) // a pattern that is none has no files
 		files = append(files, helpers[:min(len(helpers), maxHelpers)]...)
 	}
 	left := int64(maxOwnBytes)
 	for _, file := range files {
-		models, err := e.readOwn(format, file, &left)
+		models, err := e.readOwn(cli, file, &left)
 		if err != nil {
 			e.Log.WarnContext(ctx, "usage not read", slog.String("run_id", string(r.ID)), slog.Any("err", err))
 			return nil, false
@@ -109,7 +107,7 @@ func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (use
 	return used, true
 }
 
-func (e *Engine) readOwn(format transcript.Format, file string, left *int64) (transcript.Models, error) {
+func (e *Engine) readOwn(cli preset.CLI, file string, left *int64) (transcript.Models, error) {
 	f, err := e.Agents.Open(file)
 	if err != nil {
 		return nil, err
@@ -122,5 +120,5 @@ func (e *Engine) readOwn(format transcript.Format, file string, left *int64) (tr
 	if *left -= info.Size(); *left < 0 {
 		return nil, errors.New(file + ": too long to be read")
 	}
-	return transcript.ReadUsage(format, io.LimitReader(f, info.Size()))
+	return transcript.ReadUsage(cli, io.LimitReader(f, info.Size()))
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"stint/internal/agent/grade"
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
-	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/plain"
 	"stint/internal/store"
@@ -90,8 +90,8 @@ func (f *Reader) usedSoFar(r fleet.Run) *int64 {
 
 // FaultOf is a fault with what a person needs to know of it: what happened, what fixes it,
 // and the agent's own words.
-func FaultOf(format transcript.Format, f transcript.Fault) *grade.Fault {
-	text := transcript.Advise(format, f.Kind, f.Text).Sentence()
+func FaultOf(c preset.CLI, f transcript.Fault) *grade.Fault {
+	text := c.Login.Advise(f.Kind, f.Text).Sentence()
 	if f.Text != "" {
 		text += fmt.Sprintf(" (it said: %s)", f.Text)
 	}
@@ -101,16 +101,12 @@ func FaultOf(format transcript.Format, f transcript.Fault) *grade.Fault {
 // Transcript reads what an agent printed; nil where that says nothing.
 func (f *Reader) Transcript(agent, log string) (*grade.Transcript, error) {
 	a := f.Config.Agents[agent]
-	limits, err := transcript.ParseLimits(a.Quota)
-	if err != nil {
-		return nil, err
-	}
 	file, err := f.Agents.Open(log)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	s, err := transcript.Read(a.Transcript, file, transcript.Options{Now: f.Now(), Limits: limits})
+	s, err := transcript.Read(a.CLI, file, f.Now())
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
@@ -128,7 +124,7 @@ func (f *Reader) Transcript(agent, log string) (*grade.Transcript, error) {
 		t.Limit = &grade.UsageLimit{Throttled: q.Kind == transcript.Throttled, ResetAt: q.ResetAt, RetryAfter: q.RetryAfter, Text: q.Text}
 	}
 	if s.Fault != nil {
-		t.Fault = FaultOf(a.Transcript, *s.Fault)
+		t.Fault = FaultOf(a.CLI, *s.Fault)
 	}
 	return t, nil
 }
@@ -148,7 +144,7 @@ func (f *Reader) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
 		return transcript.Summary{}, err
 	}
 	defer file.Close()
-	return transcript.Read(f.Config.Agents[r.Agent].Transcript, io.LimitReader(file, most), transcript.Options{Now: f.Now()})
+	return transcript.Read(f.Config.Agents[r.Agent].CLI, io.LimitReader(file, most), f.Now())
 }
 
 // OwnFiles are the files in which an agent itself keeps a session. The agent names them at the
@@ -156,11 +152,8 @@ func (f *Reader) ReadLog(r fleet.Run, most int64) (transcript.Summary, error) {
 // the session ran, by its neighbours, too.
 func (f *Reader) OwnFiles(r fleet.Run, session string) (list []string) {
 	a := f.Config.Agents[r.Agent]
-	if a.SessionLog == "" {
-		return nil
-	}
 	environment := a.Passed(f.Getenv)
-	files, err := filepath.Glob(transcript.LogGlob(inOwnFolder(a, environment), fleet.Variable(environment, "HOME"), session))
+	files, err := filepath.Glob(a.CLI.SessionGlob(func(name string) string { return fleet.Variable(environment, name) }, session))
 	if err != nil {
 		return nil // a pattern that is none, which says nothing of the run
 	}
@@ -170,19 +163,6 @@ func (f *Reader) OwnFiles(r fleet.Run, session string) (list []string) {
 		}
 	}
 	return list
-}
-
-// inOwnFolder is the pattern of an agent's own files, in the folder that its environment
-// names for them, if it does.
-func inOwnFolder(a config.Agent, environment []string) string {
-	login, _ := config.PresetLogin(a.Preset)
-	for _, f := range login.Files {
-		rest, isThere := strings.CutPrefix(a.SessionLog, "~/"+f.Folder+"/")
-		if folder := fleet.Variable(environment, f.Variable); isThere && folder != "" {
-			return strings.TrimRight(folder, "/") + "/" + rest
-		}
-	}
-	return a.SessionLog
 }
 
 const (

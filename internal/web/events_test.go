@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/config"
 	"stint/internal/fleet"
 	"stint/internal/web"
 )
@@ -183,7 +183,7 @@ func TestRunOfJSONIsFollowed(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)
 	fake := b.config.Agents["fake"]
-	fake.Transcript = transcript.Claude
+	fake.CLI = config.Preset("claude").CLI
 	b.config.Agents["fake"] = fake
 	b.addTask("a", "code")
 	_, id := b.fire("code")

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
 	"stint/internal/explain/inspect"
 	"stint/internal/explain/report"
@@ -164,13 +165,13 @@ func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {
 	}
 	terms, facts := d.Verdict.Terms()
 	v.Body = runBody{
-		RunDetail: d, Sign: d.RunStatus.Sign(), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].Transcript),
+		RunDetail: d, Sign: d.RunStatus.Sign(), Terms: terms, Facts: facts, Log: s.logOf(d, v.Live, e.Config.Agents[d.Agent].CLI),
 	}
 	return v, nil
 }
 
 // logOf is the end of a run's log, or why there is none.
-func (s *site) logOf(d inspect.RunDetail, grows bool, f transcript.Format) logView {
+func (s *site) logOf(d inspect.RunDetail, grows bool, f preset.CLI) logView {
 	if d.Swept != "" {
 		return logView{Missing: d.Swept}
 	}
@@ -196,11 +197,11 @@ func runOf(r *http.Request) (fleet.RunID, error) {
 }
 
 // asked looks up the run that a request names, and how its log is written, or answers why there is none.
-func (s *site) asked(w http.ResponseWriter, r *http.Request) (d inspect.RunDetail, f transcript.Format, ok bool) {
+func (s *site) asked(w http.ResponseWriter, r *http.Request) (d inspect.RunDetail, f preset.CLI, ok bool) {
 	var wrong error
 	err := s.with(r.Context(), func(e *inspect.Explainer) error {
 		d, wrong = s.detail(r, e)
-		f = e.Config.Agents[d.Agent].Transcript
+		f = e.Config.Agents[d.Agent].CLI
 		return nil
 	})
 	if err = errors.Join(err, wrong); err != nil {
@@ -226,7 +227,7 @@ func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
 
 // tail reads the end of a log: from where the first whole line begins, if the beginning of
 // the log is not shown, and, while the log grows, to where the last whole one ends.
-func (s *site) tail(path string, grows bool, f transcript.Format) (b logView) {
+func (s *site) tail(path string, grows bool, f preset.CLI) (b logView) {
 	file, info, err := s.openLog(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

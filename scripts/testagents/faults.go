@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
 	"stint/internal/fleet"
 )
@@ -33,6 +34,13 @@ func troubles() []trouble {
 		{declines, fleet.FaultRefusal, fleet.FaultRefusal},
 		{noCredit, "", ""},
 	}
+}
+
+// cli says how the account's program is to be understood.
+func (a account) cli() preset.CLI {
+	name := map[account]string{claudeKey: "claude", claudePlan: "claude", codexKey: "codex"}[a]
+	c, _ := preset.Parse(preset.Named(name).CLI) // a test reads them all
+	return c
 }
 
 // kind returns the fault that an account's program makes of the trouble.
@@ -91,11 +99,7 @@ func (s session) told(r result) (list []string) {
 	}
 	fmt.Printf("%s %s: %s, %s: %s\n", s.account, s.behaviour, r.Outcome, grade, r.Reason)
 	kind := troubles()[i].kind(s.account)
-	format := transcript.Claude
-	if s.account == codexKey {
-		format = transcript.Codex
-	}
-	if want := transcript.Advise(format, kind, r.Reason).Sentence(); kind != "" && !strings.HasPrefix(r.Reason, want) {
+	if want := s.account.cli().Login.Advise(kind, r.Reason).Sentence(); kind != "" && !strings.HasPrefix(r.Reason, want) {
 		list = append(list, fmt.Sprintf("reason: got %q, want it to begin with %q", r.Reason, want))
 	}
 	return list

@@ -185,7 +185,7 @@ func (s session) program() string {
 	if s.behaviour == walled {
 		return fmt.Sprintf(`[agent.one]
 command = ["sh", "-c", "cat >&2; echo limit reached, back at %d; exit 1"]
-quota = ['^limit reached, back at (?P<reset>\d+)$']
+cli.faults = ['quota: ^limit reached, back at (?P<reset>\d+)$']
 `, s.model.resetAt.Unix())
 	}
 	return "[agent.one]\ncommand = [\"sh\", \"-c\", \"echo done >done.txt && git add done.txt && git commit --quiet --message=done\"]\n"
@@ -193,24 +193,16 @@ quota = ['^limit reached, back at (?P<reset>\d+)$']
 
 // compare reads the log as the preset says, and names what is not as wanted.
 func (s session) compare(log []byte) ([]string, error) {
-	format, limits := transcript.Text, transcript.Limits{}
-	switch s.account {
-	case claudeKey, claudePlan:
-		format = transcript.Claude
-	case codexKey:
-		format = transcript.Codex
-	case anyProgram:
-		var err error
-		if limits, err = transcript.ParseLimits([]string{`^limit reached, back at (?P<reset>\d+)$`}); err != nil {
-			return nil, err
-		}
+	cli := s.account.cli()
+	if s.account == anyProgram {
+		cli.Faults = []string{`quota: ^limit reached, back at (?P<reset>\d+)$`}
 	}
-	got, err := transcript.Read(format, bytes.NewReader(log), transcript.Options{Now: time.Now(), Limits: limits})
+	got, err := transcript.Read(cli, bytes.NewReader(log), time.Now())
 	if err != nil {
 		return nil, err
 	}
 	var faults []string
-	if known := got.SessionID != "" && got.Events > 0; known != (format != transcript.Text) {
+	if known := got.SessionID != "" && got.Events > 0; known != (s.account != anyProgram) {
 		faults = append(faults, fmt.Sprintf("session: got %q of %d events", got.SessionID, got.Events))
 	}
 	if (got.CostUSD != nil) != s.costs {

@@ -35,7 +35,7 @@ func parseTime(text string, now time.Time) time.Time {
 
 // soon is a time in UTC, if it is not too far ahead to be meant.
 func soon(at, now time.Time) time.Time {
-	if at.Sub(now) > maxWait {
+	if !now.IsZero() && at.Sub(now) > maxWait {
 		return time.Time{}
 	}
 	return at.UTC()
@@ -69,7 +69,7 @@ func timeWords(text string) []string {
 		case (word == "am" || word == "pm") && len(words) > 0:
 			words[len(words)-1] += word
 			continue
-		case len(word) > 2 && word[0] >= '0' && word[0] <= '9' && containsAny(word[len(word)-2:], "st", "nd", "rd", "th"):
+		case len(word) > 2 && word[0] >= '0' && word[0] <= '9' && slices.Contains([]string{"st", "nd", "rd", "th"}, word[len(word)-2:]):
 			word = word[:len(word)-2]
 		}
 		words = append(words, word)

@@ -2,11 +2,15 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
+	"stint/internal/agent/preset"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Readable passes on what an agent printed as text for people: what the model said, its
@@ -15,31 +19,25 @@ import (
 // what the agent printed.
 type Readable struct {
 	w     io.Writer
-	show  func(object []byte) (text string, ok bool) // nil: every line is as it is
+	read  *session // nil: every line is as it is
 	lines lines
 	err   error
 }
 
 // NewReadable passes on to w, whole lines at a time. Close passes on what has no end yet.
-func NewReadable(f Format, w io.Writer) *Readable {
+func NewReadable(c preset.CLI, w io.Writer) *Readable {
 	r := &Readable{w: w}
 	r.lines.each = r.piece
-	switch f {
-	case Claude:
-		r.show = (&claudeShower{}).show
-	case Codex:
-		r.show = (&codexShower{}).show
-	case Gptme:
-		r.show = showGptme
-	case Text:
+	if len(c.Output) > 0 {
+		r.read = newSession(preset.CLI{}, c.Output, time.Time{})
 	}
 	return r
 }
 
 // ReadableText is a whole output as such text.
-func ReadableText(f Format, output string) string {
+func ReadableText(c preset.CLI, output string) string {
 	var b strings.Builder
-	r := NewReadable(f, &b)
+	r := NewReadable(c, &b)
 	_, _ = io.WriteString(r, output) // a strings.Builder takes everything
 	_ = r.Close()
 	return b.String()
@@ -47,7 +45,7 @@ func ReadableText(f Format, output string) string {
 
 // Write takes the next piece. It may end anywhere.
 func (r *Readable) Write(piece []byte) (int, error) {
-	if r.show == nil {
+	if r.read == nil {
 		r.pass(piece)
 	} else {
 		_, _ = r.lines.Write(piece) // it takes everything
@@ -62,7 +60,7 @@ func (r *Readable) piece(line []byte, first, last bool) {
 		r.pass(line)
 		return
 	}
-	text, ok := r.show(object)
+	text, ok := r.read.event(object)
 	if !ok {
 		r.pass(line)
 		return
@@ -105,6 +103,72 @@ const (
 	// maxCommand bounds the lines of a command that are shown: some commands hold whole files.
 	maxCommand = 20
 )
+
+// show is what people see of an item.
+func (s *session) show(r preset.Rule, i item, text string, is func(...string) bool) (shown string) {
+	said := cmp.Or(i.filled(r.Show), text)
+	switch {
+	case is("say"):
+		s.repeats = said
+		shown = said + "\n"
+	case is("thought"):
+		shown = markThought + brief(said) + "\n"
+	case is("began"):
+		s.begun = textOf(i.at(r.ID))
+		return marked(markCommand, used(i.at(r.Input)))
+	case is("command"):
+		if id := textOf(i.at(r.ID)); id == "" || id != s.begun { // its beginning was cut off, or another began meanwhile
+			shown = marked(markCommand, used(i.at(r.Input)))
+		}
+	case is("call", "uses"):
+		if tool := strings.TrimSpace(i.filled(r.Tool) + " " + used(i.at(r.Input))); tool != "" {
+			shown = marked(markTool, tool)
+		}
+	case is("note"):
+		shown = markState + brief(said) + "\n"
+	case is("warning", "fault"):
+		if wait := milliseconds(i.at(r.WaitMS)); wait > 0 {
+			said += fmt.Sprintf(", in %s", wait.Round(time.Millisecond))
+		}
+		shown = wrong(brief(said))
+	case is("limit"):
+		if at := parseTime(textOf(i.at(r.Reset)), s.now); !at.IsZero() {
+			said += ", resets " + plain.Stamp(at)
+		}
+		shown = wrong(brief(said))
+	case is("error", "end") && said != "" && said != s.repeats:
+		s.repeats = said
+		shown = said + "\n"
+		if is("error") {
+			shown = wrong(said)
+		}
+	}
+	switch {
+	case is("result") && i.holds(r.Failed):
+		shown += setIn + markWrong + strings.TrimSpace(cmp.Or(excerpt(text), "an error")) + "\n"
+	case is("result"):
+		shown += excerpt(text)
+	case is("end"):
+		shown += markState + s.ending(is("error")) + "\n"
+	}
+	return shown
+}
+
+// ending says how a session ended, and at what cost.
+func (s *session) ending(failed bool) string {
+	text := "ended well"
+	if failed {
+		text = "ended with an error"
+	}
+	text += fmt.Sprintf(": turns %d, %s", s.Turns, s.Tokens)
+	if s.CostUSD != nil {
+		text += fmt.Sprintf(", %.4f USD", *s.CostUSD)
+	}
+	if s.Denied > 0 {
+		text += fmt.Sprintf(", denied %d", s.Denied)
+	}
+	return text
+}
 
 // marked is a text of one or more lines behind a mark.
 func marked(mark, text string) string {

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
 	"stint/internal/testkit/must"
 )
@@ -21,7 +22,7 @@ func TestReadableRecorded(t *testing.T) {
 	all := logs(t)
 	var b strings.Builder
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		b.WriteString("== " + filepath.Base(path) + "\n" + transcript.ReadableText(formatOf(t, path), string(all[path])))
+		b.WriteString("== " + filepath.Base(path) + "\n" + transcript.ReadableText(named(t, formatOf(path)), string(all[path])))
 	}
 	const golden = "testdata/readable.txt"
 	if *update {
@@ -38,66 +39,66 @@ func TestReadableLines(t *testing.T) {
 	long := strings.Repeat(`line\n`, 30)
 	for _, test := range []struct {
 		name   string
-		format transcript.Format
+		format string
 		line   string
 		want   string
 	}{
-		{"words", transcript.Claude, said + `{"type":"text","text":"One.\nTwo.\n"}]}}`, "One.\nTwo.\n"},
-		{"a thought", transcript.Claude, said + `{"type":"thinking","thinking":"So\nthen"}]}}`, "~ So then\n"},
+		{"words", "claude", said + `{"type":"text","text":"One.\nTwo.\n"}]}}`, "One.\nTwo.\n"},
+		{"a thought", "claude", said + `{"type":"thinking","thinking":"So\nthen"}]}}`, "~ So then\n"},
 		{
-			"a long command", transcript.Claude, said + `{"type":"tool_use","name":"Bash","input":{"command":"cat <<E\nx\nE"}}]}}`,
+			"a long command", "claude", said + `{"type":"tool_use","name":"Bash","input":{"command":"cat <<E\nx\nE"}}]}}`,
 			"$ cat <<E\n  x\n  E\n",
 		},
-		{"a file", transcript.Claude, said + `{"type":"tool_use","name":"Edit","input":{"file_path":"/w/a.go","old_string":"a"}}]}}`, "> Edit /w/a.go\n"},
-		{"another tool", transcript.Claude, said + `{"type":"tool_use","name":"Todo","input":{"todos":[1]}}]}}`, "> Todo {\"todos\":[1]}\n"},
+		{"a file", "claude", said + `{"type":"tool_use","name":"Edit","input":{"file_path":"/w/a.go","old_string":"a"}}]}}`, "> Edit /w/a.go\n"},
+		{"another tool", "claude", said + `{"type":"tool_use","name":"Todo","input":{"todos":[1]}}]}}`, "> Todo {\"todos\":[1]}\n"},
 		{
-			"two blocks", transcript.Claude, said + `{"type":"text","text":"Look."},{"type":"tool_use","name":"Read","input":{"file_path":"b"}}]}}`,
+			"two blocks", "claude", said + `{"type":"text","text":"Look."},{"type":"tool_use","name":"Read","input":{"file_path":"b"}}]}}`,
 			"Look.\n> Read b\n",
 		},
 		{
-			"what a tool gave back", transcript.Claude,
+			"what a tool gave back", "claude",
 			`{"type":"user","message":{"content":[{"type":"tool_result","content":[{"type":"text","text":"a\nb"}]}]}}`, "  a\n  b\n",
 		},
 		{
-			"much", transcript.Claude, `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + long + `"}]}}`,
+			"much", "claude", `{"type":"user","message":{"content":[{"type":"tool_result","content":"` + long + `"}]}}`,
 			strings.Repeat("  line\n", 4) + "  … 22 lines\n" + strings.Repeat("  line\n", 4),
 		},
 		{
-			"an error without words", transcript.Claude,
+			"an error without words", "claude",
 			`{"type":"user","message":{"content":[{"type":"tool_result","is_error":true}]}}`, "  ! an error\n",
 		},
-		{"the prompt, as text", transcript.Claude, `{"type":"user","message":{"content":"Work."}}`, ""},
+		{"the prompt, as text", "claude", `{"type":"user","message":{"content":"Work."}}`, ""},
 		{
-			"a rate limit", transcript.Claude,
+			"a rate limit", "claude",
 			`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","rateLimitType":"five_hour","resetsAt":1782475200}}`,
-			"! rate limit rejected: five_hour, resets 2026-06-26T12:00:00Z\n",
+			"! rate limit rejected five_hour, resets 2026-06-26T12:00:00Z\n",
 		},
 		{
-			"too many turns", transcript.Claude,
+			"too many turns", "claude",
 			`{"type":"result","subtype":"error_max_turns","num_turns":9,"permission_denials":[{}],"usage":{"input_tokens":2,"cache_creation_input_tokens":3}}`,
-			"* ended with an error, error_max_turns: turns 9, tokens 5 (2 in, 0 out, 3 into it), denied 1\n",
+			"! error_max_turns\n* ended with an error: turns 9, tokens 5 (2 in, 0 out, 3 into it), denied 1\n",
 		},
-		{"a piece of news", transcript.Claude, `{"type":"system","subtype":"compact_boundary"}`, "* compact_boundary\n"},
-		{"an unknown kind", transcript.Claude, `{"type":"telemetry","x":1}`, `{"type":"telemetry","x":1}` + "\n"},
-		{"after standard error", transcript.Claude, `warning: x{"type":"system","subtype":"status"}`, "warning: x\n* status\n"},
-		{"cut off", transcript.Claude, `{"type":"system","subty`, `{"type":"system","subty` + "\n"},
-		{"a wrong type", transcript.Claude, `{"type":"assistant","message":7}`, ""},
-		{"no JSON", transcript.Codex, "\x1b[31mpanic", "\x1b[31mpanic\n"},
-		{"files", transcript.Codex, `{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a","kind":"add"},{"path":"b","kind":"update"}]}}`, "> add a\n> update b\n"},
-		{"a refusal", transcript.Codex, `{"type":"item.completed","item":{"id":"i","type":"command_execution","command":"rm x","status":"declined"}}`, "$ rm x\n  ! declined\n"},
-		{"a service", transcript.Codex, `{"type":"item.completed","item":{"type":"mcp_tool_call","server":"s","tool":"t","arguments":{"a":1}}}`, "> s.t {\"a\":1}\n"},
-		{"a search", transcript.Codex, `{"type":"item.completed","item":{"type":"web_search","query":"q"}}`, "> search q\n"},
-		{"a plan", transcript.Codex, `{"type":"item.completed","item":{"type":"todo_list","items":[{"text":"a","completed":true},{"text":"b"}]}}`, "> plan\n  [x] a\n  [ ] b\n"},
-		{"a thought", transcript.Codex, `{"type":"item.completed","item":{"type":"reasoning","text":"**So**"}}`, "~ **So**\n"},
-		{"an unknown item", transcript.Codex, `{"type":"item.completed","item":{"type":"collab_tool_call","tool":"spawn"}}`, "> collab_tool_call spawn\n"},
-		{"words", transcript.Gptme, `{"role":"assistant","content":"Hi."}`, "Hi.\n"},
-		{"a tool", transcript.Gptme, `{"role":"system","content":"Ran command","metadata":{"tool":"shell"}}`, "  Ran command\n"},
-		{"a tool's error", transcript.Gptme, `{"role":"system","content":"Error: x\ny","call_id":"1"}`, "  ! Error: x\n  y\n"},
-		{"the prompt", transcript.Gptme, `{"role":"user","content":"Work\non it"}`, "* user: Work on it\n"},
-		{"no role", transcript.Gptme, `{"content":"x"}`, `{"content":"x"}` + "\n"},
-		{"anything", transcript.Text, `{"type":"system","subtype":"init"}`, `{"type":"system","subtype":"init"}` + "\n"},
+		{"a piece of news", "claude", `{"type":"system","subtype":"compact_boundary"}`, "* compact_boundary\n"},
+		{"an unknown kind", "claude", `{"type":"telemetry","x":1}`, `{"type":"telemetry","x":1}` + "\n"},
+		{"after standard error", "claude", `warning: x{"type":"system","subtype":"status"}`, "warning: x\n* status\n"},
+		{"cut off", "claude", `{"type":"system","subty`, `{"type":"system","subty` + "\n"},
+		{"a wrong type", "claude", `{"type":"assistant","message":7}`, ""},
+		{"no JSON", "codex", "\x1b[31mpanic", "\x1b[31mpanic\n"},
+		{"files", "codex", `{"type":"item.completed","item":{"type":"file_change","changes":[{"path":"a","kind":"add"},{"path":"b","kind":"update"}]}}`, "> add a\n> update b\n"},
+		{"a refusal", "codex", `{"type":"item.completed","item":{"id":"i","type":"command_execution","command":"rm x","status":"declined"}}`, "$ rm x\n  ! declined\n"},
+		{"a service", "codex", `{"type":"item.completed","item":{"type":"mcp_tool_call","server":"s","tool":"t","arguments":{"a":1}}}`, "> s.t {\"a\":1}\n"},
+		{"a search", "codex", `{"type":"item.completed","item":{"type":"web_search","query":"q"}}`, "> search q\n"},
+		{"a plan", "codex", `{"type":"item.completed","item":{"type":"todo_list","items":[{"text":"a","completed":true},{"text":"b"}]}}`, "> plan\n> [x] a\n> [ ] b\n"},
+		{"a thought", "codex", `{"type":"item.completed","item":{"type":"reasoning","text":"**So**"}}`, "~ **So**\n"},
+		{"an unknown item", "codex", `{"type":"item.completed","item":{"type":"collab_tool_call","tool":"spawn"}}`, "> collab_tool_call spawn\n"},
+		{"words", "gptme", `{"role":"assistant","content":"Hi."}`, "Hi.\n"},
+		{"a tool", "gptme", `{"role":"system","content":"Ran command","metadata":{"tool":"shell"}}`, "  Ran command\n"},
+		{"a tool's error", "gptme", `{"role":"system","content":"Error: x\ny","call_id":"1"}`, "  ! Error: x\n  y\n"},
+		{"the prompt", "gptme", `{"role":"user","content":"Work\non it"}`, "* user: Work on it\n"},
+		{"no role", "gptme", `{"content":"x"}`, `{"content":"x"}` + "\n"},
+		{"anything", "command", `{"type":"system","subtype":"init"}`, `{"type":"system","subtype":"init"}` + "\n"},
 	} {
-		if got := transcript.ReadableText(test.format, test.line+"\n"); got != test.want {
+		if got := transcript.ReadableText(named(t, test.format), test.line+"\n"); got != test.want {
 			t.Errorf("%s, %s: got %q, want %q", test.format, test.name, got, test.want)
 		}
 	}
@@ -114,7 +115,7 @@ func TestReadablePieces(t *testing.T) {
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		text = text[cut:] + rapid.String().Draw(t, "garbage") + text[:cut]
 		var b strings.Builder
-		format := rapid.SampledFrom(formats()).Draw(t, "format")
+		format := must.Get(preset.Parse(preset.Named(rapid.SampledFrom(preset.Names()).Draw(t, "format")).CLI))(t)
 		r, want := transcript.NewReadable(format, &b), transcript.ReadableText(format, text)
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")
@@ -134,7 +135,7 @@ func TestReadableLongLine(t *testing.T) {
 	t.Parallel()
 	long := `{"type":"assistant","x":"` + strings.Repeat("x", 5<<20) + "\"}\n"
 	var b strings.Builder
-	r := transcript.NewReadable(transcript.Claude, &b)
+	r := transcript.NewReadable(named(t, "claude"), &b)
 	for rest := long + `{"type":"system","subtype":"status"}` + "\n"; rest != ""; {
 		n := min(len(rest), 60<<10)
 		must.Get(r.Write([]byte(rest[:n])))(t)
@@ -149,8 +150,8 @@ func TestReadableLongLine(t *testing.T) {
 func TestReadableNobodyReads(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
-	for _, f := range formats() {
-		r := transcript.NewReadable(f, failing{gone})
+	for _, f := range preset.Names() {
+		r := transcript.NewReadable(named(t, f), failing{gone})
 		if _, err := r.Write([]byte("a\nb\n")); !errors.Is(err, gone) {
 			t.Errorf("%s: got %v, want %v", f, err, gone)
 		}

@@ -1,6 +1,7 @@
 // Package transcript reads what an agent printed and sums it up: tokens and cost, the
 // agent's own verdict, its tool calls, and whether a usage limit or a fault of its service
-// stopped the session. It is pure: bytes in, a summary out.
+// stopped the session. It reads by the table of the agent's program (package preset) and has
+// no code for any of them. It is pure: bytes in, a summary out.
 //
 // Its input was written by a program that stint does not control, mixed with whatever else came
 // on standard output and standard error, cut short by a kill or by the log's size cap. So
@@ -16,30 +17,17 @@ package transcript
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"stint/internal/agent/preset"
 	"stint/internal/fleet"
 	"stint/internal/plain"
-)
-
-// Format names the format of an agent's output.
-type Format string
-
-const (
-	// Claude is the format of "claude -p --output-format stream-json --verbose".
-	Claude Format = "claude"
-	// Codex is the format of "codex exec --json".
-	Codex Format = "codex"
-	// Gptme is the format of "gptme --non-interactive --output-format json", and of its
-	// conversation.jsonl.
-	Gptme Format = "gptme"
-	// Text is anything: only the patterns for limits are looked for.
-	Text Format = "text"
 )
 
 // Summary has the figures of an output. A figure that it lacks is zero or nil: agents are not
@@ -62,66 +50,67 @@ type Summary struct {
 	Events     int    // lines of the format; none in a long output: it is another format
 }
 
-// Tokens are counted as billed: tokens from a cache are not in Input.
-type Tokens struct {
-	Input, Output, CacheRead, CacheWrite int64
+// QuotaKind says how long a limit lasts, roughly.
+type QuotaKind string
+
+const (
+	// Exhausted is an allowance that is used up: nothing works until it comes back,
+	// in hours or days.
+	Exhausted QuotaKind = "exhausted"
+	// Throttled is a service that wants a pause of seconds to minutes.
+	Throttled QuotaKind = "throttled"
+)
+
+// Quota is a limit that an agent ran into.
+type Quota struct {
+	Kind       QuotaKind
+	ResetAt    time.Time     // when it is over, if that was said
+	RetryAfter time.Duration // how long it lasts, if only that was said
+	Text       string        // what the agent said of it
 }
 
-// Total is all of them.
-func (t Tokens) Total() int64 {
-	return t.Input + t.Output + t.CacheRead + t.CacheWrite
-}
+// maxWait is past the longest allowance, which is a month's. A later time is a
+// misreading or a lie, and would put the agent out of work for ever.
+const maxWait = 35 * 24 * time.Hour
 
-func (t *Tokens) add(o Tokens) {
-	t.Input += o.Input
-	t.Output += o.Output
-	t.CacheRead += o.CacheRead
-	t.CacheWrite += o.CacheWrite
-}
-
-// Options has what the output alone does not say.
-type Options struct {
-	// Now is when the session ended. A time of day is taken for the next one after
-	// it, in its location, which must be the agent's: codex writes local time and
-	// names no zone.
-	Now    time.Time
-	Limits Limits
+// Fault is an error that stopped an agent and is not its own: its service's, its login's,
+// or that of what it was asked.
+type Fault struct {
+	Kind fleet.FaultKind
+	Text string // what the agent said of it
 }
 
 const (
 	// maxLine bounds the part of a line that is kept, in bytes. A longer one is a tool's output or an image, and no
 	// field of it is worth the memory.
 	maxLine = 4 << 20
+	// maxMatched bounds the part of a line that patterns are tried on, in bytes: an error message is short,
+	// and a line of output may be megabytes.
+	maxMatched = 4 << 10
 	// maxText bounds a message for people, in characters.
 	maxText = 300
 	// maxCount is past every number of tokens there is, and far from overflow.
 	maxCount = 1e12
 )
 
-// Read reads an output to its end. The error is of reading alone; the summary then
-// holds what was read until it.
-func Read(format Format, r io.Reader, o Options) (Summary, error) {
-	s := &session{options: o}
-	events := map[Format]func([]byte) bool{
-		Claude: (&claude{session: s}).event,
-		Codex:  (&codex{session: s}).event,
-		Gptme:  (&gptme{session: s}).event,
-		Text:   func([]byte) bool { return false },
-	}
-	if format == Gptme {
-		s.stray = s.gptmeError
-	}
-	event, ok := events[format]
-	if !ok {
-		return Summary{}, fmt.Errorf("read transcript: unknown format %q", format)
-	}
+// Read reads an output to its end. Now is when the session ended: a time of day is taken for the next one after it, in its
+// location, which must be the agent's, as codex writes local time and names no zone. The error is of reading alone; the
+// summary then holds what was read until it.
+func Read(c preset.CLI, r io.Reader, now time.Time) (Summary, error) {
+	return readAll(newSession(c, c.Output, now), r)
+}
+
+func readAll(s *session, r io.Reader) (Summary, error) {
 	all := lines{each: func(piece []byte, first, last bool) {
-		switch object := objectIn(piece); {
-		case !first:
-		case last && object != nil && event(object):
-			s.Events++
-		case object == nil:
+		object := objectIn(piece)
+		if first && object == nil {
 			s.foreign(piece)
+		}
+		if !first || !last || object == nil {
+			return
+		}
+		if _, known := s.event(object); known {
+			s.Events++
 		}
 	}}
 	_, err := io.Copy(&all, r)
@@ -132,53 +121,250 @@ func Read(format Format, r io.Reader, o Options) (Summary, error) {
 // session is a summary while it is made.
 type session struct {
 	Summary
-	options Options
-	stray   func(line []byte) // looks at what is none of the format's; nil: nothing does
+	rules   []preset.Rule
+	faults  []preset.Fault // in any line that is none of the format's
+	errors  []preset.Fault // in what the program reports as an error, after these
+	now     time.Time
+	counted map[string]Tokens // of each message of the model, by its id
+	model   string            // that is asked now
+	delay   time.Duration     // that its service asked for last
+
+	begun   string // the id of the command that was shown when it began
+	repeats string // what was shown last of what was said or went wrong: the end repeats it
+}
+
+func newSession(c preset.CLI, rules []preset.Rule, now time.Time) *session {
+	s := &session{rules: rules, now: now}
+	s.faults, _ = preset.ParseFaults(c.Faults) // they were read with the table
+	s.errors, _ = preset.ParseFaults(c.Errors)
+	return s
+}
+
+// event takes a line, and returns what people see of it. It is not known if no rule is about it.
+func (s *session) event(line []byte) (shown string, known bool) {
+	var all item
+	if json.Unmarshal(line, &all.line) != nil {
+		return "", false
+	}
+	type piece struct {
+		at   int
+		text string
+	}
+	var pieces []piece
+	for _, r := range s.rules {
+		for at, i := range all.items(r.Each) {
+			if i.holds(r.On) {
+				known = true
+				pieces = append(pieces, piece{at, s.take(r, i)})
+			}
+		}
+	}
+	// The rules go through a list one after the other, and people read it in its own order.
+	slices.SortStableFunc(pieces, func(a, b piece) int { return cmp.Compare(a.at, b.at) })
+	for _, p := range pieces {
+		shown += p.text
+	}
+	return shown, known
+}
+
+// take takes what a rule says of an item.
+func (s *session) take(r preset.Rule, i item) (shown string) {
+	is := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(strings.Fields(r.Is), word) })
+	}
+	if id, ok := i.at(r.Session).(string); ok && id != "" {
+		s.SessionID = brief(id)
+	}
+	if model, ok := i.at(r.Model).(string); ok {
+		s.model = model
+	}
+	text := i.said(r)
+	if is("answer") { // earlier faults were overcome
+		s.Answered, s.Fault = true, nil
+	}
+	switch {
+	case is("total"):
+		if is("turn") {
+			s.Turns++
+		}
+		s.total(r, i)
+	case is("turn"):
+		s.turn(textOf(i.at(r.ID)), i.tokens(r.Tokens))
+		s.addCost(i.at(r.Cost), false)
+	}
+	if is("call", "command") {
+		s.ToolCalls++
+	}
+	if is("result") && i.holds(r.Failed) {
+		s.ToolErrors++
+	}
+	if is("result") && i.holds(r.Denied) {
+		s.Denied++
+	}
+	if is("retry") {
+		s.Retries++
+	}
+	wait := milliseconds(i.at(r.WaitMS))
+	switch {
+	case is("error"):
+		s.Err = text
+		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
+	case is("fault"):
+		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
+	case is("limit"):
+		s.limit(Quota{Kind: quotaKind(r.Kind), ResetAt: parseTime(textOf(i.at(r.Reset)), s.now), RetryAfter: wait, Text: text})
+	}
+	if is("end") {
+		s.Success = new(!is("error"))
+	}
+	return s.show(r, i, text, is)
+}
+
+// turn counts an answer. One message may come in several lines, one for each of its blocks, between which what its tools gave
+// back may stand. The later ones know better what it used.
+func (s *session) turn(id string, used Tokens) {
+	before, known := s.counted[id]
+	if id == "" || !known {
+		s.Turns++
+	}
+	more := used.beyond(before)
+	s.Tokens.add(more)
+	s.Models.Add(s.model, more)
+	if id != "" {
+		if s.counted == nil {
+			s.counted = map[string]Tokens{}
+		}
+		more.add(before)
+		s.counted[id] = more
+	}
+}
+
+// total takes what a program says of the whole session. What it has more of than before is billed to the model that is asked
+// now, if it ever named one.
+func (s *session) total(r preset.Rule, i item) {
+	if r.Turns != "" {
+		s.Turns = int(i.number(r.Turns))
+	}
+	if r.Refused != "" {
+		s.Denied = int(i.number(r.Refused))
+	}
+	s.addCost(i.at(r.Cost), true)
+	if models, _ := i.at(r.Models).(map[string]any); len(models) > 0 {
+		s.Models = nil
+		for name, of := range models {
+			s.Models.Add(name, item{i.line, of}.tokens(r.Tokens))
+		}
+		s.Tokens = s.Models.Total()
+		return
+	}
+	sum := i.tokens(r.Tokens)
+	if sum.Total() <= s.Tokens.Total() {
+		return
+	}
+	if s.model != "" || len(s.Models) > 0 {
+		s.Models.Add(s.model, sum.beyond(s.Tokens))
+	}
+	s.Tokens = sum
+}
+
+func (s *session) addCost(value any, whole bool) {
+	usd, ok := value.(float64)
+	if !ok || usd < 0 || usd >= maxCount {
+		return
+	}
+	if s.CostUSD != nil && !whole {
+		usd += *s.CostUSD
+	}
+	s.CostUSD = &usd
 }
 
 // foreign looks at a line that is none of the format's: standard error, mostly.
 func (s *session) foreign(line []byte) {
 	line = bytes.TrimRight(line[:min(len(line), maxMatched)], "\r\n")
-	if s.stray != nil {
-		s.stray(line)
-	}
-	if s.options.Limits.concern(line) {
-		s.match(string(line))
+	if slices.ContainsFunc(s.faults, func(f preset.Fault) bool { return f.Match(line) }) { // a copy of each would be too many
+		s.match(s.faults, string(line), string(line), 0)
 	}
 }
 
-// answer takes note that the model answered: earlier faults were overcome.
-func (s *session) answer() {
-	s.Answered, s.Fault = true, nil
+// blame takes note of an error: its text, its word, its HTTP status. Only the text is always there. Kind is what it is where no
+// pattern says so.
+func (s *session) blame(text, word, status, kind string, wait time.Duration) {
+	subject := strings.TrimSpace(strings.ReplaceAll(text[:min(len(text), maxMatched)], "’", "'"))
+	if word != "" {
+		subject += "\n" + word
+	}
+	if status != "" {
+		subject += "\nHTTP " + status
+	}
+	if !s.match(slices.Concat(s.faults, s.errors), subject, text, wait) && kind != "" {
+		s.stopped(Fault{fleet.FaultKind(kind), text})
+	}
 }
 
-// blame takes note of an error that is not the agent's own. A later one replaces an earlier
+// match takes note of what the first pattern that matches says of an error.
+func (s *session) match(faults []preset.Fault, subject, text string, wait time.Duration) bool {
+	for _, f := range faults {
+		groups := f.FindStringSubmatch(subject)
+		if groups == nil {
+			continue
+		}
+		switch f.Kind {
+		case preset.NoFault:
+		case preset.Quota, preset.Throttled:
+			s.limit(quotaOf(f, groups, text, wait, s.now))
+		case preset.Status:
+			status, _ := strconv.Atoi(groups[min(1, len(groups)-1)])
+			kind := preset.ByStatus(status)
+			if kind == "" {
+				continue
+			}
+			s.stopped(Fault{kind, text})
+		default:
+			s.stopped(Fault{fleet.FaultKind(f.Kind), text})
+		}
+		return true
+	}
+	return false
+}
+
+func quotaOf(f preset.Fault, groups []string, text string, wait time.Duration, now time.Time) Quota {
+	q := Quota{Kind: quotaKind(f.Kind), RetryAfter: wait, Text: text}
+	for i, name := range f.SubexpNames() {
+		switch {
+		case groups[i] == "":
+		case name == "reset":
+			q.ResetAt = parseTime(groups[i], now)
+		case name == "after":
+			q.RetryAfter = parseWait(groups[i])
+		}
+	}
+	return q
+}
+
+func quotaKind(word string) QuotaKind {
+	if word == preset.Throttled {
+		return Throttled
+	}
+	return Exhausted
+}
+
+// stopped takes note of an error that is not the agent's own. A later one replaces an earlier
 // one, and also a pause that a service asked for.
-func (s *session) blame(kind fleet.FaultKind, text string) {
-	if kind == "" {
-		return
-	}
-	s.Fault = &Fault{Kind: kind, Text: brief(text)}
+func (s *session) stopped(f Fault) {
+	f.Text = brief(f.Text)
+	s.Fault = &f
 	if s.Quota != nil && s.Quota.Kind == Throttled {
 		s.Quota = nil
-	}
-}
-
-// fail takes note of an error that the program reports.
-func (s *session) fail(text string) {
-	s.Err = text
-	s.match(text)
-}
-
-func (s *session) match(text string) {
-	if quota := s.options.Limits.find(text, s.options.Now); quota != nil {
-		s.limit(*quota)
 	}
 }
 
 // limit takes note of a limit. That a plan is used up outweighs that it was slowed
 // down, and of two times the later report knows better.
 func (s *session) limit(q Quota) {
+	if q.Kind == Throttled {
+		q.RetryAfter = cmp.Or(q.RetryAfter, s.delay)
+		s.delay = q.RetryAfter
+	}
 	if old := s.Quota; old != nil {
 		if old.Kind == Exhausted && q.Kind == Throttled {
 			return
@@ -189,10 +375,6 @@ func (s *session) limit(q Quota) {
 	}
 	q.Text = brief(q.Text)
 	s.Quota, s.Fault = &q, nil
-}
-
-func (s *session) succeed(success bool) {
-	s.Success = &success
 }
 
 // end drops what a session that ended well has overcome. One in which the program spoke,
@@ -221,22 +403,12 @@ func objectIn(line []byte) []byte {
 	return nil
 }
 
-// decode reads what it can: a field of an unexpected type stays zero.
-func decode(line []byte, into any) bool {
-	err := json.Unmarshal(line, into)
-	_, odd := errors.AsType[*json.UnmarshalTypeError](err)
-	return err == nil || odd
-}
-
-// count is a number of tokens. One that cannot be is none.
-type count int64
-
-func (c *count) UnmarshalJSON(text []byte) error {
-	var f float64
-	if json.Unmarshal(text, &f) == nil && f > 0 && f <= maxCount {
-		*c = count(f)
+func milliseconds(value any) time.Duration {
+	f, _ := value.(float64)
+	if f <= 0 || f > float64(maxWait/time.Millisecond) {
+		return 0
 	}
-	return nil
+	return time.Duration(f * float64(time.Millisecond))
 }
 
 // brief is the beginning of a message, on one line and safe to print:

@@ -18,14 +18,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
 	"stint/internal/testkit/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func formats() []transcript.Format {
-	return []transcript.Format{transcript.Claude, transcript.Codex, transcript.Gptme, transcript.Text}
+func named(t testing.TB, name string, faults ...string) preset.CLI {
+	t.Helper()
+	c := must.Get(preset.Parse(preset.Named(name).CLI))(t)
+	if faults != nil {
+		c.Faults = faults
+	}
+	return c
 }
 
 // recorded is when the logs in testdata were.
@@ -33,16 +39,10 @@ func recorded() time.Time {
 	return time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)
 }
 
-// formatOf is the format of a log by its name.
-func formatOf(t testing.TB, path string) transcript.Format {
-	t.Helper()
-	for _, f := range formats() {
-		if strings.HasPrefix(filepath.Base(path), string(f)) {
-			return f
-		}
-	}
-	t.Fatalf("%s: no format's name", path)
-	return ""
+// formatOf is the preset of the program that printed a log, by the log's name.
+func formatOf(path string) string {
+	name, _, _ := strings.Cut(filepath.Base(path), "-")
+	return name
 }
 
 func logs(t testing.TB) map[string][]byte {
@@ -60,13 +60,10 @@ func logs(t testing.TB) map[string][]byte {
 	return texts
 }
 
-func read(t testing.TB, f transcript.Format, text string, o transcript.Options) transcript.Summary {
+func read(t testing.TB, preset, text string, now time.Time) transcript.Summary {
 	t.Helper()
-	s := must.Get(transcript.Read(f, strings.NewReader(text), o))(t)
-	return s
+	return must.Get(transcript.Read(named(t, preset), strings.NewReader(text), now))(t)
 }
-
-func at(clock time.Time) transcript.Options { return transcript.Options{Now: clock} }
 
 // TestReadRecorded reads what the real programs printed when they talked to a stub of
 // their models, as "make test-agents" records it.
@@ -74,7 +71,7 @@ func TestReadRecorded(t *testing.T) {
 	t.Parallel()
 	got := map[string]transcript.Summary{}
 	for path, text := range logs(t) {
-		got[filepath.Base(path)] = read(t, formatOf(t, path), string(text), at(recorded()))
+		got[filepath.Base(path)] = read(t, formatOf(path), string(text), recorded())
 	}
 	const golden = "testdata/summaries.json"
 	if *update {
@@ -113,43 +110,43 @@ func TestReadQuota(t *testing.T) {
 		return &transcript.Quota{Kind: transcript.Throttled, RetryAfter: wait}
 	}
 	for name, test := range map[string]struct {
-		format transcript.Format
+		format string
 		text   string
 		want   *transcript.Quota
 	}{
-		"claude, old, as an error":   {transcript.Claude, claudeResult("Claude AI usage limit reached|1795269600"), exhausted(time.Unix(1795269600, 0).UTC())},
-		"claude, old, as an answer":  {transcript.Claude, `{"type":"result","subtype":"success","is_error":false,"result":"Claude AI usage limit reached|1795269600"}`, exhausted(time.Unix(1795269600, 0).UTC())},
-		"claude, later today":        {transcript.Claude, claudeResult("You've hit your session limit · resets 3:45pm"), exhausted(day(11, 21, 15, 45))},
-		"claude, full hour":          {transcript.Claude, claudeResult("You've hit your limit · resets 4pm (UTC)"), exhausted(time.Date(2026, 11, 21, 16, 0, 0, 0, time.UTC))},
-		"claude, tomorrow":           {transcript.Claude, claudeResult("You've hit your session limit · resets 1am"), exhausted(day(11, 22, 1, 0))},
-		"claude, a moment ago":       {transcript.Claude, claudeResult("You've hit your session limit · resets 12:20pm"), exhausted(day(11, 21, 12, 20))},
-		"claude, next week":          {transcript.Claude, claudeResult("You've hit your weekly limit · resets Nov 27, 8am"), exhausted(day(11, 27, 8, 0))},
-		"claude, no time":            {transcript.Claude, claudeResult("You've reached your weekly limit"), exhausted(time.Time{})},
-		"claude, no credit":          {transcript.Claude, claudeResult("Credit balance is too low"), exhausted(time.Time{})},
-		"claude, rejected event":     {transcript.Claude, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795269600,"rateLimitType":"five_hour"}}`, exhausted(time.Unix(1795269600, 0).UTC())},
-		"claude, milliseconds":       {transcript.Claude, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795269600000,"rateLimitType":"five_hour"}}`, exhausted(time.Unix(1795269600, 0).UTC())},
-		"claude, a lie":              {transcript.Claude, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":99999999999,"rateLimitType":"five_hour"}}`, exhausted(time.Time{})},
-		"claude, allowed":            {transcript.Claude, `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795269600,"rateLimitType":"five_hour"}}`, nil},
-		"claude, retries, killed":    {transcript.Claude, `{"type":"system","subtype":"api_retry","retry_delay_ms":7000.5,"error_status":429,"error":"rate_limit"}`, throttled(7000500 * time.Microsecond)},
-		"claude, overcome":           {transcript.Claude, `{"type":"system","subtype":"api_retry","retry_delay_ms":7000,"error":"rate_limit"}` + "\n" + `{"type":"result","subtype":"success","result":"Done."}`, nil},
-		"claude, speaks of it":       {transcript.Claude, `{"type":"result","subtype":"success","is_error":false,"result":"I fixed: You've hit your usage limit. 429"}`, nil},
-		"claude, another error":      {transcript.Claude, `{"type":"result","subtype":"error_max_turns","is_error":false}`, nil},
-		"codex, plan":                {transcript.Codex, codexFailure("You’ve hit your usage limit. Upgrade to Pro (https://x), visit https://y or try again at Nov 22nd, 2026 12:18 PM."), exhausted(day(11, 22, 12, 18))},
-		"codex, later today":         {transcript.Codex, codexFailure("You've hit your usage limit. Try again at 3:28 PM."), exhausted(day(11, 21, 15, 28))},
-		"codex, in days":             {transcript.Codex, codexFailure("You've hit your usage limit. To get more access now, send a request to your admin or try again in 3 days 4 hours 5 minutes."), &transcript.Quota{Kind: transcript.Exhausted, RetryAfter: 76*time.Hour + 5*time.Minute}},
-		"codex, later":               {transcript.Codex, codexFailure("You've hit your usage limit. Try again later."), exhausted(time.Time{})},
-		"codex, credits":             {transcript.Codex, codexFailure("Your workspace is out of credits. Add credits to continue."), exhausted(time.Time{})},
-		"codex, billing":             {transcript.Codex, codexFailure("Quota exceeded. Check your plan and billing details."), exhausted(time.Time{})},
-		"codex, tokens a minute":     {transcript.Codex, codexFailure("Rate limit reached for gpt-5 on tokens per min. Please try again in 1.5s. Visit https://x"), throttled(1500 * time.Millisecond)},
-		"codex, too many":            {transcript.Codex, codexFailure("exceeded retry limit, last status: 429 Too Many Requests, request id: 42"), throttled(0)},
-		"codex, overcome":            {transcript.Codex, `{"type":"error","message":"Reconnecting... 1/5 (429 Too Many Requests)"}` + "\n" + `{"type":"turn.completed"}`, nil},
-		"codex, speaks of it":        {transcript.Codex, `{"type":"item.completed","item":{"type":"agent_message","text":"You've hit your usage limit."}}`, nil},
-		"codex, a command prints it": {transcript.Codex, `{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"429 Too Many Requests","status":"completed"}}`, nil},
+		"claude, old, as an error":   {"claude", claudeResult("Claude AI usage limit reached|1795269600"), exhausted(time.Unix(1795269600, 0).UTC())},
+		"claude, old, as an answer":  {"claude", `{"type":"result","subtype":"success","is_error":false,"result":"Claude AI usage limit reached|1795269600"}`, exhausted(time.Unix(1795269600, 0).UTC())},
+		"claude, later today":        {"claude", claudeResult("You've hit your session limit · resets 3:45pm"), exhausted(day(11, 21, 15, 45))},
+		"claude, full hour":          {"claude", claudeResult("You've hit your limit · resets 4pm (UTC)"), exhausted(time.Date(2026, 11, 21, 16, 0, 0, 0, time.UTC))},
+		"claude, tomorrow":           {"claude", claudeResult("You've hit your session limit · resets 1am"), exhausted(day(11, 22, 1, 0))},
+		"claude, a moment ago":       {"claude", claudeResult("You've hit your session limit · resets 12:20pm"), exhausted(day(11, 21, 12, 20))},
+		"claude, next week":          {"claude", claudeResult("You've hit your weekly limit · resets Nov 27, 8am"), exhausted(day(11, 27, 8, 0))},
+		"claude, no time":            {"claude", claudeResult("You've reached your weekly limit"), exhausted(time.Time{})},
+		"claude, no credit":          {"claude", claudeResult("Credit balance is too low"), exhausted(time.Time{})},
+		"claude, rejected event":     {"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795269600,"rateLimitType":"five_hour"}}`, exhausted(time.Unix(1795269600, 0).UTC())},
+		"claude, milliseconds":       {"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1795269600000,"rateLimitType":"five_hour"}}`, exhausted(time.Unix(1795269600, 0).UTC())},
+		"claude, a lie":              {"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":99999999999,"rateLimitType":"five_hour"}}`, exhausted(time.Time{})},
+		"claude, allowed":            {"claude", `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","resetsAt":1795269600,"rateLimitType":"five_hour"}}`, nil},
+		"claude, retries, killed":    {"claude", `{"type":"system","subtype":"api_retry","retry_delay_ms":7000.5,"error_status":429,"error":"rate_limit"}`, throttled(7000500 * time.Microsecond)},
+		"claude, overcome":           {"claude", `{"type":"system","subtype":"api_retry","retry_delay_ms":7000,"error":"rate_limit"}` + "\n" + `{"type":"result","subtype":"success","result":"Done."}`, nil},
+		"claude, speaks of it":       {"claude", `{"type":"result","subtype":"success","is_error":false,"result":"I fixed: You've hit your usage limit. 429"}`, nil},
+		"claude, another error":      {"claude", `{"type":"result","subtype":"error_max_turns","is_error":false}`, nil},
+		"codex, plan":                {"codex", codexFailure("You’ve hit your usage limit. Upgrade to Pro (https://x), visit https://y or try again at Nov 22nd, 2026 12:18 PM."), exhausted(day(11, 22, 12, 18))},
+		"codex, later today":         {"codex", codexFailure("You've hit your usage limit. Try again at 3:28 PM."), exhausted(day(11, 21, 15, 28))},
+		"codex, in days":             {"codex", codexFailure("You've hit your usage limit. To get more access now, send a request to your admin or try again in 3 days 4 hours 5 minutes."), &transcript.Quota{Kind: transcript.Exhausted, RetryAfter: 76*time.Hour + 5*time.Minute}},
+		"codex, later":               {"codex", codexFailure("You've hit your usage limit. Try again later."), exhausted(time.Time{})},
+		"codex, credits":             {"codex", codexFailure("Your workspace is out of credits. Add credits to continue."), exhausted(time.Time{})},
+		"codex, billing":             {"codex", codexFailure("Quota exceeded. Check your plan and billing details."), exhausted(time.Time{})},
+		"codex, tokens a minute":     {"codex", codexFailure("Rate limit reached for gpt-5 on tokens per min. Please try again in 1.5s. Visit https://x"), throttled(1500 * time.Millisecond)},
+		"codex, too many":            {"codex", codexFailure("exceeded retry limit, last status: 429 Too Many Requests, request id: 42"), throttled(0)},
+		"codex, overcome":            {"codex", `{"type":"error","message":"Reconnecting... 1/5 (429 Too Many Requests)"}` + "\n" + `{"type":"turn.completed"}`, nil},
+		"codex, speaks of it":        {"codex", `{"type":"item.completed","item":{"type":"agent_message","text":"You've hit your usage limit."}}`, nil},
+		"codex, a command prints it": {"codex", `{"type":"item.completed","item":{"type":"command_execution","aggregated_output":"429 Too Many Requests","status":"completed"}}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			init := map[transcript.Format]string{transcript.Claude: claudeInit, transcript.Codex: codexInit}[test.format]
-			got := read(t, test.format, init+test.text, at(now)).Quota
+			init := map[string]string{"claude": claudeInit, "codex": codexInit}[test.format]
+			got := read(t, test.format, init+test.text, now).Quota
 			if got != nil {
 				if got.Text == "" {
 					t.Error("the limit has no text")
@@ -163,8 +160,7 @@ func TestReadQuota(t *testing.T) {
 
 func TestReadPatterns(t *testing.T) {
 	t.Parallel()
-	limits := must.Get(transcript.ParseLimits(
-		[]string{`^out of juice(, back at (?P<reset>.*))?$`, `(?P<throttle>(?i)slow down)(, (?P<after>.*))?`}))(t)
+	faults := []string{`quota: ^out of juice(, back at (?P<reset>.*))?$`, `throttled: (?i)slow down(, (?P<after>.*))?`}
 	now := recorded()
 	for text, want := range map[string]*transcript.Quota{
 		"out of juice\n":                                         {Kind: transcript.Exhausted, Text: "out of juice"},
@@ -180,36 +176,29 @@ func TestReadPatterns(t *testing.T) {
 		"fine":                                                   nil,
 		`{"type":"message","role":"user","content":"slow down"}`: nil,
 	} {
-		o := transcript.Options{Now: now, Limits: limits}
-		for _, format := range []transcript.Format{transcript.Text, transcript.Gptme} {
-			if diff := cmp.Diff(read(t, format, text, o).Quota, want); diff != "" {
+		for _, format := range []string{"command", "gptme"} {
+			got := must.Get(transcript.Read(named(t, format, faults...), strings.NewReader(text), now))(t).Quota
+			if diff := cmp.Diff(got, want); diff != "" {
 				t.Errorf("%s: %.40q (-got +want):\n%s", format, text, diff)
 			}
 		}
 	}
-	got := read(t, transcript.Claude, claudeResult("Please slow down, 3m"), transcript.Options{Now: now, Limits: limits}).Quota
+	got := must.Get(transcript.Read(named(t, "claude", faults...), strings.NewReader(claudeResult("Please slow down, 3m")), now))(t).Quota
 	if want := (&transcript.Quota{Kind: transcript.Throttled, RetryAfter: 3 * time.Minute, Text: "Please slow down, 3m"}); !cmp.Equal(got, want) {
 		t.Errorf("an error of claude: got %+v, want %+v", got, want)
 	}
 }
 
-func TestParseLimitsRefuses(t *testing.T) {
-	t.Parallel()
-	if _, err := transcript.ParseLimits([]string{"fine", "("}); err == nil || !strings.HasPrefix(err.Error(), `read pattern "(": `) {
-		t.Errorf("got error %v", err)
-	}
-}
-
 func TestReadGptme(t *testing.T) {
 	t.Parallel()
-	got := read(t, transcript.Gptme, `WARNING something
+	got := read(t, "gptme", `WARNING something
 {"type":"message","role":"system","content":"You are gptme."}
 {"type":"message","role":"user","content":"Do it."}
 {"type":"message","role":"assistant","content":"I do.","metadata":{"cost":0.25,"usage":{"input_tokens":100,"output_tokens":10,"cache_read_tokens":7,"cache_creation_tokens":3}}}
 {"type":"message","role":"system","content":"Ran command","metadata":{"tool":"shell"}}
 {"type":"message","role":"system","content":"Error during execution","call_id":"c1"}
 {"type":"message","role":"assistant","content":"Done.","metadata":{"cost":0.5,"usage":{"input_tokens":200,"output_tokens":20}}}
-`, at(recorded()))
+`, recorded())
 	want := transcript.Summary{
 		Tokens: transcript.Tokens{Input: 300, Output: 30, CacheRead: 7, CacheWrite: 3}, CostUSD: new(0.75),
 		Models: transcript.Models{"": {Input: 300, Output: 30, CacheRead: 7, CacheWrite: 3}},
@@ -223,7 +212,7 @@ func TestReadGptme(t *testing.T) {
 func TestReadWithoutResult(t *testing.T) {
 	t.Parallel()
 	message := `{"type":"assistant","session_id":"s1","message":{"id":"m1","content":[{"type":"tool_use"}],"usage":{"input_tokens":5,"output_tokens":1}}}` + "\n"
-	got := read(t, transcript.Claude, claudeInit+message+message+strings.Replace(message, "m1", "m2", 1)+message[:60], at(recorded()))
+	got := read(t, "claude", claudeInit+message+message+strings.Replace(message, "m1", "m2", 1)+message[:60], recorded())
 	want := transcript.Summary{
 		Tokens: transcript.Tokens{Input: 10, Output: 2}, Models: transcript.Models{"": {Input: 10, Output: 2}},
 		Turns: 2, ToolCalls: 3, SessionID: "s1", Answered: true, Events: 4,
@@ -251,14 +240,14 @@ func TestReadTakesAnything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for path, text := range logs(t) {
-				format := formatOf(t, path)
+				format := formatOf(path)
 				mixed := noise
 				for line := range strings.Lines(string(text)) {
 					if strings.HasSuffix(line, "\n") {
 						mixed += line + noise
 					}
 				}
-				got, want := read(t, format, mixed, at(recorded())), read(t, format, string(text), at(recorded()))
+				got, want := read(t, format, mixed, recorded()), read(t, format, string(text), recorded())
 				got.Events = want.Events
 				must.Equal(t, path, got, want)
 			}
@@ -276,9 +265,9 @@ func TestReadAnyCut(t *testing.T) {
 		path := paths.Draw(rt, "log")
 		text := texts[path]
 		cut := rapid.IntRange(0, len(text)).Draw(rt, "cut")
-		format := formatOf(t, path)
-		whole := must.Get(transcript.Read(format, bytes.NewReader(text), at(recorded())))(rt)
-		part := must.Get(transcript.Read(format, iotest.OneByteReader(bytes.NewReader(text[:cut])), at(recorded())))(rt)
+		format := formatOf(path)
+		whole := must.Get(transcript.Read(named(t, format), bytes.NewReader(text), recorded()))(rt)
+		part := must.Get(transcript.Read(named(t, format), iotest.OneByteReader(bytes.NewReader(text[:cut])), recorded()))(rt)
 		if part.Success != nil && !cmp.Equal(part.Success, whole.Success) {
 			rt.Fatalf("success: got %v, of the whole %v", *part.Success, whole.Success)
 		}
@@ -298,15 +287,15 @@ func keys(m map[string][]byte) []string {
 
 func TestReadNumbersThatCannotBe(t *testing.T) {
 	t.Parallel()
-	got := read(t, transcript.Claude, claudeInit+
-		`{"type":"result","subtype":"success","result":"","total_cost_usd":-1,"num_turns":1e300,"usage":{"input_tokens":-5,"output_tokens":1e99,"cache_read_input_tokens":"x","cache_creation_input_tokens":2.0}}`, at(recorded()))
+	got := read(t, "claude", claudeInit+
+		`{"type":"result","subtype":"success","result":"","total_cost_usd":-1,"num_turns":1e300,"usage":{"input_tokens":-5,"output_tokens":1e99,"cache_read_input_tokens":"x","cache_creation_input_tokens":2.0}}`, recorded())
 	want := transcript.Summary{Tokens: transcript.Tokens{CacheWrite: 2}, Success: new(true), SessionID: "s1", Events: 2}
 	must.Equal(t, "summary", got, want)
 }
 
 func TestReadTextsAreShownSafely(t *testing.T) {
 	t.Parallel()
-	got := read(t, transcript.Claude, claudeInit+claudeResult(`\u001b[2J bad\nnews \u0085 `+strings.Repeat("é", 1000)), at(recorded()))
+	got := read(t, "claude", claudeInit+claudeResult(`\u001b[2J bad\nnews \u0085 `+strings.Repeat("é", 1000)), recorded())
 	if !strings.HasPrefix(got.Err, "\ufffd[2J bad news \ufffd é") || len(got.Err) > 310 || !strings.HasSuffix(got.Err, "é…") {
 		t.Errorf("error: got %q", got.Err)
 	}
@@ -325,7 +314,7 @@ func TestReadInBoundedMemory(t *testing.T) {
 		input := io.MultiReader(strings.NewReader(codexInit), io.LimitReader(&repeated{text: pattern}, size),
 			strings.NewReader("\n"+codexFailure("429 Too Many Requests")))
 		before := allocated()
-		got, err := transcript.Read(transcript.Codex, input, at(recorded()))
+		got, err := transcript.Read(named(t, "codex"), input, recorded())
 		if err != nil || got.SessionID != "t1" || got.Quota == nil || got.Events != 3 {
 			t.Errorf("%s: got %+v, error %v", name, got, err)
 		}
@@ -357,31 +346,9 @@ func (r *repeated) Read(p []byte) (int, error) {
 func TestReadReportsReading(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("disk on fire")
-	got, err := transcript.Read(transcript.Codex, io.MultiReader(strings.NewReader(codexInit), iotest.ErrReader(broken)), at(recorded()))
+	got, err := transcript.Read(named(t, "codex"), io.MultiReader(strings.NewReader(codexInit), iotest.ErrReader(broken)), recorded())
 	if !errors.Is(err, broken) || got.SessionID != "t1" {
 		t.Errorf("got %+v, error %v", got, err)
-	}
-	if _, err := transcript.Read("xml", strings.NewReader(""), at(recorded())); err == nil {
-		t.Error("an unknown format: got no error")
-	}
-}
-
-func TestLogGlob(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ pattern, home, session, want string }{
-		{"~/.claude/projects/*/{session}.jsonl", "/home/bob/", "a-1", "/home/bob/.claude/projects/*/a-1.jsonl"},
-		{"/var/{session}/{session}", "", "a.b", "/var/a.b/a.b"},
-		{"/var/log", "", "", "/var/log"},
-		{"", "/home/bob", "a", ""},
-		{"~/{session}", "/home/bob", "", ""},
-		{"~/{session}", "/home/bob", "../../etc/passwd", ""},
-		{"~/{session}", "/home/bob", "..", ""},
-		{"~/{session}", "/home/bob", "*", ""},
-		{"~/{session}", "", "a", ""},
-	} {
-		if got := transcript.LogGlob(test.pattern, test.home, test.session); got != test.want {
-			t.Errorf("%q, %q, %q: got %q, want %q", test.pattern, test.home, test.session, got, test.want)
-		}
 	}
 }
 
@@ -390,11 +357,25 @@ func FuzzRead(f *testing.F) {
 		f.Add(string(text))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, format := range formats() {
-			s := read(t, format, text, at(recorded()))
+		for _, format := range preset.Names() {
+			s := read(t, format, text, recorded())
 			if s.Tokens.Total() < 0 || s.CostUSD != nil && *s.CostUSD < 0 || s.Quota != nil && s.Quota.ResetAt.Sub(recorded()) > 1000*time.Hour {
 				t.Errorf("%s: got %+v", format, s)
 			}
 		}
 	})
+}
+
+// TestReadErrorAfterSuccess has the last word of a program that still reports an error when it cleans up.
+func TestReadErrorAfterSuccess(t *testing.T) {
+	t.Parallel()
+	for program, text := range map[string]string{
+		"codex":  codexInit + `{"type":"turn.completed"}` + "\n" + `{"type":"error","message":"unexpected status 503"}` + "\n",
+		"claude": claudeInit + `{"type":"result","subtype":"success","result":"Done."}` + "\n" + `{"type":"assistant","error":"server_error","message":{"content":[{"text":"Oops"}]}}` + "\n",
+	} {
+		got := read(t, program, text, recorded())
+		if got.Success == nil || !*got.Success || got.Err != "" || got.Fault != nil || got.Quota != nil {
+			t.Errorf("%s: got success %v, error %q, fault %v, want a success alone", program, got.Success, got.Err, got.Fault)
+		}
+	}
 }

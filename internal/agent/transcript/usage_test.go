@@ -27,7 +27,7 @@ func TestReadUsageRecorded(t *testing.T) {
 		"claude-tool": claude(2), "claude-stall": claude(1), "codex-tool": codex(2), "codex-stall": codex(1),
 	} {
 		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
-		got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text))
+		got, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text))
 		if diff := cmp.Diff(got, want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
 		}
@@ -42,7 +42,7 @@ func TestReadUsageCutShort(t *testing.T) {
 		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		before := int64(0)
 		for end := 0; end <= len(text); end += 97 {
-			got, err := transcript.ReadUsage(formatOf(t, name), bytes.NewReader(text[:end]))
+			got, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text[:end]))
 			sum := got.Total()
 			if err != nil || sum.Total() < before || sum.Total() > 2500 {
 				t.Fatalf("%s, %d bytes: got %v, %v, after %d", name, end, got, err, before)
@@ -65,47 +65,30 @@ func TestReadUsage(t *testing.T) {
 		return `{"type":"event_msg","payload":{"info":{"total_token_usage":{"input_tokens":` + input + `,"output_tokens":` + output + `}}}}` + "\n"
 	}
 	for name, test := range map[string]struct {
-		format transcript.Format
+		format string
 		text   string
 		want   transcript.Models
 	}{
 		"a message in several lines, tools between": {
-			transcript.Claude,
+			"claude",
 			assistant("m1", "big", `{"input_tokens":5,"output_tokens":1}`) + `{"type":"user","message":{"content":[]}}` + "\n" +
 				assistant("m2", "small", `{"output_tokens":3}`) + assistant("m1", "big", `{"input_tokens":5,"output_tokens":9}`),
 			transcript.Models{"big": {Input: 5, Output: 9}, "small": {Output: 3}},
 		},
-		"what the program wrote itself": {transcript.Claude, assistant("m1", "<synthetic>", `{"output_tokens":9}`), nil},
-		"a model that changes":          {transcript.Codex, context("a") + sum("10", "1") + context("b") + sum("10", "1") + sum("30", "2"), transcript.Models{"a": {Input: 10, Output: 1}, "b": {Input: 20, Output: 1}}},
-		"a sum that falls":              {transcript.Codex, context("a") + sum("10", "1") + sum("5", "1") + sum("11", "1"), transcript.Models{"a": {Input: 11, Output: 1}}},
-		"no name of a model":            {transcript.Codex, sum("10", "1"), transcript.Models{"": {Input: 10, Output: 1}}},
-		"numbers that cannot be":        {transcript.Codex, context("a") + sum("-1", "1e300"), nil},
-		"no session file":               {transcript.Codex, "\x00{}\n[]\n\"x\"\n" + strings.Repeat("{", 5000), nil},
+		"what the program wrote itself": {"claude", assistant("m1", "<synthetic>", `{"output_tokens":9}`), nil},
+		"a model that changes":          {"codex", context("a") + sum("10", "1") + context("b") + sum("10", "1") + sum("30", "2"), transcript.Models{"a": {Input: 10, Output: 1}, "b": {Input: 20, Output: 1}}},
+		"a sum that falls":              {"codex", context("a") + sum("10", "1") + sum("5", "1") + sum("11", "1"), transcript.Models{"a": {Input: 11, Output: 1}}},
+		"no name of a model":            {"codex", sum("10", "1"), transcript.Models{"": {Input: 10, Output: 1}}},
+		"numbers that cannot be":        {"codex", context("a") + sum("-1", "1e300"), nil},
+		"no session file":               {"codex", "\x00{}\n[]\n\"x\"\n" + strings.Repeat("{", 5000), nil},
 		"gptme": {
-			transcript.Gptme, `{"role":"assistant","metadata":{"model":"m","usage":{"input_tokens":7,"cache_read_tokens":2}}}`,
+			"gptme", `{"role":"assistant","metadata":{"model":"m","usage":{"input_tokens":7,"cache_read_tokens":2}}}`,
 			transcript.Models{"m": {Input: 7, CacheRead: 2}},
 		},
 	} {
-		got, err := transcript.ReadUsage(test.format, strings.NewReader(test.text))
+		got, err := transcript.ReadUsage(named(t, test.format), strings.NewReader(test.text))
 		if diff := cmp.Diff(got, test.want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
-		}
-	}
-}
-
-func TestHelperGlob(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		format     transcript.Format
-		file, want string
-	}{
-		{transcript.Claude, "/home/bob/.claude/projects/-w/s1.jsonl", "/home/bob/.claude/projects/-w/s1/subagents/*.jsonl"},
-		{transcript.Claude, "/home/bob/[x]/s1.jsonl", ""},
-		{transcript.Claude, "/home/bob/s1", ""},
-		{transcript.Codex, "/home/bob/s1.jsonl", ""},
-	} {
-		if got := transcript.HelperGlob(tt.format, tt.file); got != tt.want {
-			t.Errorf("%s, %s: got %q, want %q", tt.format, tt.file, got, tt.want)
 		}
 	}
 }
@@ -118,7 +101,7 @@ func TestManyModels(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&log, `{"type":"assistant","message":{"id":"a%d","model":"m%[1]d","usage":{"input_tokens":1,"output_tokens":2}}}`+"\n", i)
 	}
-	got := must.Get(transcript.ReadUsage(transcript.Claude, strings.NewReader(log.String())))(t)
+	got := must.Get(transcript.ReadUsage(named(t, "claude"), strings.NewReader(log.String())))(t)
 	if want := (transcript.Tokens{Input: 1000, Output: 2000}); got.Total() != want || len(got) > 40 {
 		t.Errorf("got %v of %d models, want %v of some", got.Total(), len(got), want)
 	}

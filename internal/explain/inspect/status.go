@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"stint/internal/agent/transcript"
+	"stint/internal/agent/preset"
 	"stint/internal/config"
 	"stint/internal/explain/replay"
 	"stint/internal/explain/report"
@@ -32,8 +32,8 @@ type Explainer struct{ *survey.Reader }
 
 // advice returns the remedy for an agent that rests for a fault. Its reason has the agent's
 // words.
-func (e *Explainer) advice(a fleet.AgentState) transcript.Advice {
-	return transcript.Advise(e.Config.Agents[a.Agent].Transcript, a.Fault, a.Reason)
+func (e *Explainer) advice(a fleet.AgentState) preset.Advice {
+	return e.Config.Agents[a.Agent].CLI.Login.Advise(a.Fault, a.Reason)
 }
 
 // fix is the advice as one line to follow. Agents that rest are tried again by themselves,

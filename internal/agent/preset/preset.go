@@ -1,0 +1,312 @@
+// Package preset has what is known of the command-line programs that do the work: how each is called, what its output
+// means, where its login and its settings are. All of that is data, one table per program, which is embedded; the table of
+// a user's own agent says the same of another. Package transcript reads output by it.
+package preset
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"stint/internal/fleet"
+)
+
+// Any is the preset of any program: nothing is known of it.
+const Any = "command"
+
+//go:embed tables/*.toml
+var tables embed.FS
+
+// Names are the presets, sorted.
+func Names() []string {
+	entries, _ := tables.ReadDir("tables") // they are in the program
+	names := []string{Any}
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".toml"))
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Preset is the table of a program: what an agent has where its own keys say nothing else.
+type Preset struct {
+	Name        string           `json:"-"`
+	Command     []string         `json:"command"`
+	Prompt      fleet.PromptMode `json:"prompt"`
+	Environment []string         `json:"pass_environment"` // names: a variable that is not set is not passed
+	CLI         map[string]any   `json:"cli"`              // as [Parse] takes it
+}
+
+// Named returns a preset. The command of [Any], and of what is no preset, is empty.
+func Named(name string) Preset {
+	text, err := tables.ReadFile("tables/" + name + ".toml")
+	if err != nil {
+		return Preset{Name: Any, Prompt: fleet.PromptStdin, Environment: []string{"PATH", "HOME", "LANG"}} // no limit in length, and not in the process list
+	}
+	var tree map[string]any
+	p := Preset{Name: name}
+	if err := errors.Join(toml.Unmarshal(text, &tree), decode(tree, &p)); err != nil {
+		panic("preset " + name + ": " + err.Error()) // a test reads them all
+	}
+	return p
+}
+
+// Table is the table of a preset as the configuration of an agent has it; empty for [Any].
+func Table(name string) string {
+	text, err := tables.ReadFile("tables/" + name + ".toml")
+	if err != nil {
+		return ""
+	}
+	at := "agent." + name
+	keys := strings.NewReplacer("\n[cli", "\n["+at+".cli", "\n[[cli", "\n[["+at+".cli").Replace(string(text))
+	return fmt.Sprintf("[%s]\npreset = %q\n%s", at, name, keys)
+}
+
+// CLI says how a program is to be understood.
+type CLI struct {
+	Tried    []string `json:"tried"`    // its versions
+	Version  []string `json:"version"`  // the arguments by which it prints its own
+	Silence  string   `json:"silence"`  // how long it may print nothing; empty: as long as it likes
+	Sessions string   `json:"sessions"` // where it keeps its sessions itself, as [CLI.SessionGlob] takes it; empty: nobody knows
+	Helpers  string   `json:"helpers"`  // the files of a session's helpers, in the folder named like its file
+	NoCost   bool     `json:"no_cost"`  // it reports tokens only
+	Sandbox  Sandbox  `json:"sandbox"`  // that it makes itself
+	Login    Login    `json:"login"`
+	Folders  []Folder `json:"folders"` // its own
+	Output   []Rule   `json:"output"`  // how what it prints is to be read
+	Kept     []Rule   `json:"kept"`    // how the file of a session is; none: like its output
+	// What stopped a session, as "KIND: regexp" of [Faults]: errors among what it reports as errors, faults also among
+	// lines that are not of its format.
+	Errors []string `json:"errors"`
+	Faults []string `json:"faults"`
+}
+
+// Login names what logs a program in, in words of its own.
+type Login struct {
+	Variables []string `json:"variables"` // any one of them will do
+	Command   string   `json:"command"`
+	Key       string   `json:"key"`     // the setting that has its key
+	Model     string   `json:"model"`   // what to do for another model
+	Address   string   `json:"address"` // the setting that has the address of its service
+}
+
+// Folder is a folder in which a program keeps its login, its settings and its sessions.
+type Folder struct {
+	Path     string   `json:"path"`      // "~/" is the home folder
+	Variable string   `json:"variable"`  // of the environment, that names another in place of it
+	Login    string   `json:"login"`     // the file that has its login; empty: none has
+	Beside   []string `json:"beside"`    // what else it keeps in the home folder, unless the variable names another
+	ReadOnly []string `json:"read_only"` // what runs, or decides what runs, at its next start, for people as well
+	Except   []string `json:"except"`    // in these, what it writes itself
+}
+
+// Sandbox is what a program needs and leaves where it makes a sandbox of its own.
+type Sandbox struct {
+	Command  []string `json:"command"` // without a box, in place of the agent's
+	On       string   `json:"on"`      // what in its command asks for one; empty: it makes none
+	Off      string   `json:"off"`     // what turns it off
+	Programs []string `json:"programs"`
+	Files    []string `json:"files"` // that it puts into its folder where they are not there
+}
+
+// Rule says what a line of JSON, or each item of a list in it, means.
+//
+// A path is "a.b.c"; it begins with "." in an item. A template is text with paths in braces. A condition is paths and
+// comparisons joined by " & ": "a.b" is neither missing nor empty, zero or false, "!a.b" is, "a=x|y*" and "a!=x" compare
+// text, where "*" ends a beginning. Of several conditions or templates, one is enough.
+type Rule struct {
+	On      words  `json:"on"`      // conditions
+	Each    string `json:"each"`    // the path of a list; empty: the line itself
+	Is      string `json:"is"`      // what it means, in words of [Means]
+	Text    words  `json:"text"`    // templates: what was said
+	Cut     string `json:"cut"`     // a regular expression, of which the first group is the text
+	Show    string `json:"show"`    // a template: what people see in place of the text
+	Tool    string `json:"tool"`    // a template
+	Input   string `json:"input"`   // the path of what the tool was used on
+	ID      string `json:"id"`      // the path of what tells a message, or a call, from others
+	Session string `json:"session"` // the path of the session's id
+	Word    string `json:"word"`    // the path of a word for an error
+	Status  string `json:"status"`  // the path of an error's HTTP status
+	WaitMS  string `json:"wait_ms"` // the path of a pause that a service asks for
+	Reset   string `json:"reset"`   // the path of the end of a limit: seconds or milliseconds since 1970, or a date
+	Kind    string `json:"kind"`    // the fault or limit, where no error says which
+	Failed  words  `json:"failed"`  // conditions by which a tool failed
+	Denied  words  `json:"denied"`  // likewise, for lack of permission
+	Refused string `json:"refused"` // the path of the number, or the list, of all refusals
+	Turns   string `json:"turns"`   // the path of the number of all turns
+	Cost    string `json:"cost"`    // the path of USD
+	Model   string `json:"model"`   // the path of its name
+	Models  string `json:"models"`  // the path of a table of models, in which the tokens are
+	Tokens  Tokens `json:"tokens"`
+}
+
+// Tokens has the paths of numbers, which " + " and " - " join: tokens from a cache are no input.
+type Tokens struct {
+	Input      string `json:"input"`
+	Output     string `json:"output"`
+	CacheRead  string `json:"cache_read"`
+	CacheWrite string `json:"cache_write"`
+}
+
+// Means are the words for what a line means. A rule may have several.
+func Means() []string {
+	return []string{
+		"answer",  // its model answered
+		"turn",    // its model was asked once more; with an id, once for each id
+		"total",   // the tokens, the cost and the turns are those of the session so far
+		"say",     // the model said the text
+		"thought", // the model thought it
+		"began",   // a command began, which is counted when it is over
+		"call",    // a tool was called
+		"command", // likewise, and its input is a command
+		"uses",    // part of a call, for people
+		"result",  // the text is what a tool gave back
+		"retry",   // a request to the model was repeated
+		"error",   // the program reports an error
+		"fault",   // a request failed, which may yet be overcome
+		"limit",   // a usage limit
+		"end",     // the session's end: well, unless it is an error
+		"note",    // news of the program's
+		"warning", // likewise, for attention
+		"quiet",   // nothing that people need to see
+	}
+}
+
+// words are a list of strings, or one.
+type words []string
+
+func (w *words) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*w = words{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(w))
+}
+
+// Parse reads a table that says how a program is to be understood.
+func Parse(table map[string]any) (CLI, error) {
+	var c CLI
+	if err := decode(table, &c); err != nil {
+		return CLI{}, err
+	}
+	for _, r := range slices.Concat(c.Output, c.Kept) {
+		if _, err := regexp.Compile(r.Cut); err != nil {
+			return CLI{}, fmt.Errorf("cut: %w", err)
+		}
+		for word := range strings.FieldsSeq(r.Is) {
+			if !slices.Contains(Means(), word) {
+				return CLI{}, fleet.WithHint(fmt.Errorf("a line cannot be %q", word), "write one of "+strings.Join(Means(), ", "))
+			}
+		}
+	}
+	if _, err := time.ParseDuration(c.Silence); err != nil && c.Silence != "" {
+		return CLI{}, fmt.Errorf("silence: %w", err)
+	}
+	_, err := ParseFaults(slices.Concat(c.Errors, c.Faults))
+	return c, err
+}
+
+// decode puts a tree of TOML into a struct, in which each key must be known.
+func decode(tree map[string]any, into any) error {
+	text, err := json.Marshal(tree)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	return nil
+}
+
+// SilenceTime is how long the program may print nothing; 0: as long as it likes.
+func (c CLI) SilenceTime() time.Duration {
+	d, _ := time.ParseDuration(c.Silence) // Parse has read it
+	return d
+}
+
+// Own are the folders and files in which the program keeps its login, its settings and its sessions, and settings those of
+// them that say what it runs, for people as well.
+func (c CLI) Own(getenv func(string) string) (own, settings []string) {
+	for _, f := range c.Folders {
+		folder := f.In(getenv)
+		if folder == "" {
+			continue
+		}
+		own = append(own, folder)
+		if f.Variable == "" || getenv(f.Variable) == "" {
+			for _, name := range f.Beside {
+				own = append(own, filepath.Join(getenv("HOME"), name))
+			}
+		}
+		for _, name := range f.ReadOnly {
+			settings = append(settings, filepath.Join(folder, name))
+		}
+		for _, name := range f.Except {
+			own = append(own, filepath.Join(folder, name))
+		}
+	}
+	return own, settings
+}
+
+// In is the folder by an environment; empty without a home folder.
+func (f Folder) In(getenv func(string) string) string {
+	if named := getenv(f.Variable); f.Variable != "" && named != "" {
+		// A folder of many programs, such as XDG_CONFIG_HOME, has the program's own in it.
+		if inner := strings.SplitN(strings.TrimPrefix(f.Path, "~/"), "/", 2); len(inner) > 1 && strings.HasPrefix(f.Variable, "XDG_") {
+			return filepath.Join(named, path.Base(f.Path))
+		}
+		return named
+	}
+	return Home(f.Path, getenv("HOME"))
+}
+
+// Home is a path in which "~/" at the beginning is the home folder; empty where that is not known.
+func Home(path, home string) string {
+	rest, is := strings.CutPrefix(path, "~/")
+	switch {
+	case !is:
+		return path
+	case home == "":
+		return ""
+	}
+	return strings.TrimRight(home, "/") + "/" + rest
+}
+
+// SessionGlob is the pattern (path/filepath.Match) of the files in which the program keeps a session. It is empty when the
+// session is not known, or has a name that could mean other files: it was read from the program's output.
+func (c CLI) SessionGlob(getenv func(string) string, session string) string {
+	const harmless = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-."
+	pattern := c.Sessions
+	if strings.Contains(pattern, "{session}") && (session == "" || strings.Trim(session, harmless) != "" || session[0] == '.') {
+		return ""
+	}
+	for _, f := range c.Folders {
+		if rest, is := strings.CutPrefix(pattern, f.Path+"/"); is && f.In(getenv) != "" {
+			pattern = strings.TrimRight(f.In(getenv), "/") + "/" + rest
+			break
+		}
+	}
+	return strings.ReplaceAll(Home(pattern, getenv("HOME")), "{session}", session)
+}
+
+// HelperGlob is the pattern of the files of the helpers of the session in a file; "" where the program has none.
+func (c CLI) HelperGlob(file string) string {
+	ext := filepath.Ext(file)
+	if c.Helpers == "" || ext == "" || strings.ContainsAny(file, `*?[\`) {
+		return ""
+	}
+	return filepath.Join(strings.TrimSuffix(file, ext), c.Helpers)
+}

@@ -1,0 +1,124 @@
+package preset_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"stint/internal/agent/preset"
+	"stint/internal/testkit/must"
+)
+
+func parsed(t *testing.T, name string) preset.CLI {
+	t.Helper()
+	return must.Get(preset.Parse(preset.Named(name).CLI))(t)
+}
+
+func environment(pairs ...string) func(string) string {
+	values := map[string]string{}
+	for pair := range slices.Chunk(pairs, 2) {
+		values[pair[0]] = pair[1]
+	}
+	return func(name string) string { return values[name] }
+}
+
+// TestTables reads all tables: each names a program that can be called, and says what its output means. A variable that is
+// not passed on cannot log an agent in, nor move its folder.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	for _, name := range preset.Names() {
+		p, c := preset.Named(name), parsed(t, name)
+		if name == preset.Any {
+			continue
+		}
+		if len(p.Command) == 0 || p.Command[0] != name || len(c.Output) == 0 || len(c.Folders) == 0 || len(c.Version) == 0 {
+			t.Errorf("%s: its table is not complete", name)
+		}
+		variables := slices.Clone(c.Login.Variables)
+		for _, f := range c.Folders {
+			if f.Variable != "" {
+				variables = append(variables, f.Variable)
+			}
+		}
+		for _, v := range variables {
+			if !slices.Contains(p.Environment, v) {
+				t.Errorf("%s: %s is not passed on", name, v)
+			}
+		}
+	}
+}
+
+func TestSessionGlob(t *testing.T) {
+	t.Parallel()
+	claude := parsed(t, "claude")
+	for _, test := range []struct {
+		sessions, session string
+		environment       []string
+		want              string
+	}{
+		{claude.Sessions, "a-1", []string{"HOME", "/home/bob/"}, "/home/bob/.claude/projects/*/a-1.jsonl"},
+		{claude.Sessions, "a-1", []string{"HOME", "/home/bob", "CLAUDE_CONFIG_DIR", "/own/"}, "/own/projects/*/a-1.jsonl"},
+		{"/var/{session}/{session}", "a.b", nil, "/var/a.b/a.b"},
+		{"/var/log", "", nil, "/var/log"},
+		{"", "a", []string{"HOME", "/home/bob"}, ""},
+		{"~/{session}", "", []string{"HOME", "/home/bob"}, ""},
+		{"~/{session}", "../../etc/passwd", []string{"HOME", "/home/bob"}, ""},
+		{"~/{session}", "..", []string{"HOME", "/home/bob"}, ""},
+		{"~/{session}", "*", []string{"HOME", "/home/bob"}, ""},
+		{"~/{session}", "a", nil, ""},
+	} {
+		c := claude
+		c.Sessions = test.sessions
+		if got := c.SessionGlob(environment(test.environment...), test.session); got != test.want {
+			t.Errorf("%q, %q: got %q, want %q", test.sessions, test.session, got, test.want)
+		}
+	}
+}
+
+func TestHelperGlob(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ program, file, want string }{
+		{"claude", "/home/bob/.claude/projects/-w/s1.jsonl", "/home/bob/.claude/projects/-w/s1/subagents/*.jsonl"},
+		{"claude", "/home/bob/[x]/s1.jsonl", ""},
+		{"claude", "/home/bob/s1", ""},
+		{"codex", "/home/bob/s1.jsonl", ""},
+	} {
+		if got := parsed(t, tt.program).HelperGlob(tt.file); got != tt.want {
+			t.Errorf("%s, %s: got %q, want %q", tt.program, tt.file, got, tt.want)
+		}
+	}
+}
+
+func TestOwn(t *testing.T) {
+	t.Parallel()
+	own, settings := parsed(t, "claude").Own(environment("HOME", "/home/bob"))
+	if !slices.Equal(own, []string{"/home/bob/.claude", "/home/bob/.claude.json"}) || !slices.Contains(settings, "/home/bob/.claude/hooks") {
+		t.Errorf("got %q and %q", own, settings)
+	}
+	own, _ = parsed(t, "gptme").Own(environment("HOME", "/home/bob", "XDG_CONFIG_HOME", "/etc/bob"))
+	if !slices.Equal(own, []string{"/etc/bob/gptme"}) {
+		t.Errorf("got %q, want the program's own in a folder of many", own)
+	}
+	if own, settings = parsed(t, "codex").Own(environment()); own != nil || settings != nil {
+		t.Errorf("got %q and %q of nobody's home", own, settings)
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	t.Parallel()
+	for want, table := range map[string]map[string]any{
+		`unknown field "outptu"`: {"outptu": []any{}},
+		`fault "gone": no kind`:  {"faults": []any{"gone"}},
+		"missing closing )":      {"faults": []any{"quota: limit ("}},
+		`silence: time: invalid`: {"silence": "soon"},
+		`a line cannot be "joy"`: {"output": []any{map[string]any{"on": "a", "is": "joy"}}},
+		"cut: error parsing":     {"output": []any{map[string]any{"on": "a", "cut": "("}}},
+	} {
+		both := maps.Clone(preset.Named("claude").CLI)
+		maps.Copy(both, table)
+		if _, err := preset.Parse(both); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q", err, want)
+		}
+	}
+}
