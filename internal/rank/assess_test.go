@@ -33,7 +33,7 @@ func rests(d time.Duration) func(*Facts) { return func(f *Facts) { f.Rests = mid
 func noops(n int) func(*Facts) {
 	return func(f *Facts) {
 		for range n {
-			f.Arm.Noop(5, midday().Add(-time.Hour))
+			f.Arm.Sleep(5, midday().Add(-time.Hour))
 		}
 		f.Arm.Round = 6
 	}

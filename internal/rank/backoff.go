@@ -26,12 +26,6 @@ func (b *Backoff) Vain(task fleet.TaskID, last bool, now fleet.Round, at time.Ti
 	b.VainAt = task
 }
 
-// Noop counts a session that did nothing, and backs off.
-func (b *Backoff) Noop(now fleet.Round, at time.Time) {
-	b.NoopsEver++
-	b.Sleep(now, at)
-}
-
 // Sleep backs off for twice as long as the last time: the first round in which the category
 // may start is 2, 4, … 64 later.
 func (b *Backoff) Sleep(now fleet.Round, at time.Time) {

@@ -25,7 +25,7 @@ type Settings struct {
 	// Depletion says whether a category whose grades fall with its recent load is
 	// marked down while the load is high.
 	Depletion bool `json:"depletion"`
-	// Season says whether a category whose grades go with the time of day is ranked by
+	// Season says whether a category whose grades go with the time of the day, or of the week, is ranked by
 	// what the time of the fire brings.
 	Season bool `json:"season"`
 	// Anchor says whether a category's prior is its own long-run mean, drawn towards
@@ -43,31 +43,6 @@ func Defaults() Settings {
 		V: 10, Floor: 0.5, Cap: 1.8, HalfLife: 300, SlowHalfLife: 3000, Alarm: 15,
 		Depletion: true, Season: true, Anchor: true, Dispersion: true,
 	}
-}
-
-// Unfair is s without floors and caps: nothing but the grades counts.
-func (s Settings) Unfair() Settings {
-	s.Floor, s.Cap = 0, 0
-	return s
-}
-
-// Core is s without floors, caps, forgetting, alarms, depletion and season: the rest is for
-// problems that never change.
-func (s Settings) Core() Settings {
-	s = s.Unfair()
-	s.HalfLife, s.SlowHalfLife, s.Alarm, s.Depletion, s.Season = 0, 0, 0, false, false
-	return s
-}
-
-// Plain is [Settings.Core] without anchor and dispersion: multiple-play Thompson
-// sampling as published (Komiyama, Honda and Nakagawa, "Optimal Regret Analysis of
-// Thompson Sampling in Stochastic Multi-armed Bandit Problem with Multiple Plays",
-// ICML 2015), with fractional updates for grades between 0 and 1 in place of the
-// random rounding of Agrawal and Goyal (COLT 2012).
-func (s Settings) Plain() Settings {
-	s = s.Core()
-	s.Anchor, s.Dispersion = false, false
-	return s
 }
 
 // Arm is all that is remembered of a category: what its sessions were worth and what
@@ -119,7 +94,7 @@ type Components struct {
 	Beta    Beta    // that with the sessions in flight, from which the draw is
 	TS      float64 // the Thompson draw from Beta, in [0,1]
 	LOO     float64 // what today's lessons change beside those behind the belief, in [-0.2,0.2]
-	Season  float64 // what the time of day brings beside the times behind the belief
+	Season  float64 // what the time brings beside the times behind the belief
 	Plateau float64 // what the recent load costs beside the load behind the belief
 	Div     float64 // what the category is owed (above 0), or has had too much of
 	Costs   [resources]Cost
@@ -144,7 +119,7 @@ type Scorer struct {
 	Settings
 	Seed  uint64
 	Fire  fleet.FireID
-	Turn  float64 // the time of day, in [0,1)
+	Turn  Turn
 	Rates Rates
 	Prior Prior
 }

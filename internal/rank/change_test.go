@@ -80,6 +80,38 @@ func TestNoAlarmWithoutAChange(t *testing.T) {
 	}
 }
 
+// TestCommonShiftIsNoChange has the grades of some categories fall: those raise an alarm, unless all others fall with them.
+func TestCommonShiftIsNoChange(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		all, changed int
+		want         []int
+	}{{6, 0, nil}, {6, 1, []int{0}}, {6, 2, []int{0, 1}}, {6, 6, nil}, {2, 1, []int{0}}, {2, 2, nil}, {1, 1, []int{0}}} {
+		s, arms := Defaults(), make([]*Arm, tt.all)
+		for i := range arms {
+			arms[i] = &Arm{}
+		}
+		for round := range fleet.Round(100) {
+			for i, a := range at(round, arms) {
+				grade := 0.7 + 0.1*float64((int(round)+i)%2*2-1)
+				if round >= 40 && i < tt.changed {
+					grade -= 0.4
+				}
+				s.Learn(a, s.Prior(arms), Graded{Round: round, Grade: grade})
+			}
+		}
+		var got []int
+		for i, a := range arms {
+			if a.Alarms > 0 {
+				got = append(got, i)
+			}
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%d of %d change: got alarms in %v, want %v", tt.changed, tt.all, got, tt.want)
+		}
+	}
+}
+
 // TestAlarmOff has settings without the detector never forget at once.
 func TestAlarmOff(t *testing.T) {
 	t.Parallel()

@@ -35,18 +35,19 @@ const (
 // Shkapenyuk, Srivastava and Xu, ICDE 2009): grades may come late, in any order or
 // all at once, and give the same sums.
 type Evidence struct {
-	At     fleet.Round `json:"at"`
-	Fast   Sums        `json:"fast"`
-	Slow   Sums        `json:"slow"`
-	Slope  Slope       `json:"slope"`
-	Season Season      `json:"season"`
-	Shift  float64     `json:"shift"` // of Fast.S: what corrections added to the first grades
-	Up     Drift       `json:"up"`
-	Down   Drift       `json:"down"`
-	Graded int         `json:"graded"` // sessions that brought a grade
-	Older  int         `json:"older"`  // of Graded: the first so many, which an older fleet had
-	Alarms int         `json:"alarms"` // changes that were detected
-	Kept   Pane        `json:"kept"`
+	At      fleet.Round         `json:"at"`
+	Fast    Sums                `json:"fast"`
+	Slow    Sums                `json:"slow"`
+	Slope   Regression          `json:"slope"`   // on the load
+	Seasons [periods]Regression `json:"seasons"` // on the waves of each period
+	Lately  Mean                `json:"lately"`  // by how much the last grades were off what was expected
+	Shift   float64             `json:"shift"`   // of Fast.S: what corrections added to the first grades
+	Up      Drift               `json:"up"`
+	Down    Drift               `json:"down"`
+	Graded  int                 `json:"graded"` // sessions that brought a grade
+	Older   int                 `json:"older"`  // of Graded: the first so many, which an older fleet had
+	Alarms  int                 `json:"alarms"` // changes that were detected
+	Kept    Pane                `json:"kept"`
 }
 
 // Behind counts the graded sessions behind a belief: those since the change that the last alarm found, or all. Older
@@ -88,7 +89,7 @@ func (s Sums) scatter() (is, most float64) {
 // Graded is a session that brought a grade.
 type Graded struct {
 	Round fleet.Round // when it was started
-	Turn  float64     // the time of day then, in [0,1)
+	Turn  Turn        // then
 	Load  float64     // of its category then, see [Account.LoadNow]
 	Grade float64     // in [0,1]
 }
@@ -103,7 +104,11 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		b := s.belief(e, p)
 		mean := b.Mean()
 		// A grade that comes now is a first one, and is compared with those.
-		surprise := (x.Grade - (mean - e.Shift/e.Fast.W) - s.season(e, x.Turn, p)) / math.Sqrt(s.dispersion(e, p)*mean*(1-mean))
+		off := x.Grade - (mean - e.Shift/e.Fast.W) - s.season(e, x.Turn, p)
+		surprise := (off - p.shift) / math.Sqrt(float64(s.dispersion(e, p)*mean*(1-mean))+p.unsure)
+		age := fade(float64(e.At-x.Round), latelyHalfLife)
+		e.Lately.W += age
+		e.Lately.S += float64(age * off)
 		e.Up.step(surprise, x.Grade, e.Graded)
 		e.Down.step(-surprise, x.Grade, e.Graded)
 	} else {
@@ -111,7 +116,7 @@ func (s Settings) Learn(a *Arm, p Prior, x Graded) (alarm bool) {
 		e.Down.gather(x.Grade)
 	}
 	s.count(&e, x)
-	e.Slope.add(fade(float64(e.At-x.Round), s.SlowHalfLife), x.Load, x.Grade)
+	e.Slope.add(fade(float64(e.At-x.Round), s.SlowHalfLife), x.Load, 0, x.Grade)
 	if alarm = s.Alarm > 0 && max(e.Up.Level, e.Down.Level) > s.Alarm; alarm {
 		e.restart()
 	}
@@ -127,7 +132,10 @@ func (s Settings) count(e *Evidence, x Graded) {
 	fast := fade(age, s.HalfLife)
 	e.Fast.add(fast, x.Grade)
 	e.Slow.add(slow, x.Grade)
-	e.Season.add(slow, x.Turn, x.Grade)
+	for i, turn := range x.Turn {
+		a, b := waves(turn)
+		e.Seasons[i].add(slow, a, b, x.Grade)
+	}
 }
 
 // Session is a graded session of an older fleet.
@@ -143,7 +151,7 @@ const sessionRound = 30 * time.Minute
 
 // Event has the session count in its category, which is in a round now.
 func (x Session) Event(round fleet.Round, now time.Time) Event {
-	m := Mark{Round: round - fleet.Round(now.Sub(x.At)/sessionRound), Turn: Turn(x.At)}
+	m := Mark{Round: round - fleet.Round(now.Sub(x.At)/sessionRound), Turn: TurnAt(x.At)}
 	return Event{Kind: Imported, Category: x.Category, Agent: x.Agent, Grade: *x.Grade, Mark: m}
 }
 
@@ -164,7 +172,12 @@ func (s Settings) forward(e Evidence, now fleet.Round) Evidence {
 	fast, slow := fade(age, s.HalfLife), fade(age, s.SlowHalfLife)
 	e.Fast, e.Slow, e.At = e.Fast.times(fast), e.Slow.times(slow), now
 	e.Shift = float64(e.Shift * fast)
-	e.Slope, e.Season = e.Slope.times(slow), e.Season.times(slow)
+	lately := fade(age, latelyHalfLife)
+	e.Lately = Mean{float64(e.Lately.W * lately), float64(e.Lately.S * lately)}
+	e.Slope = e.Slope.times(slow)
+	for i, of := range e.Seasons {
+		e.Seasons[i] = of.times(slow)
+	}
 	return e
 }
 
@@ -181,7 +194,10 @@ type Prior struct {
 	Mean       float64 // of their long-run means, in (0,1)
 	Dispersion float64 // how far grades scatter, in (0,1]; 1: as 0 or 1 grades do
 	slope      float64 // by how much a grade falls for a whole unit of load; 0: nothing speaks for that
+	period     int     // in which a season goes round
 	season     float64 // the weight of no season in a category's own; 0: nobody has one
+	shift      float64 // see [shift]
+	unsure     float64 // the variance of that
 	ridge      float64 // the weight of that in a category's own slope
 }
 
@@ -190,8 +206,8 @@ func (s Settings) Prior(arms []*Arm) Prior {
 	var (
 		means, weights = 1.0, 2.0
 		is, most       = dispersionPrior, dispersionPrior
-		xx, xy         float64
-		seasons        []Season
+		xx, xg         float64
+		now            []Evidence
 	)
 	for _, a := range arms {
 		e := s.forward(a.Evidence, a.Round)
@@ -202,9 +218,9 @@ func (s Settings) Prior(arms []*Arm) Prior {
 		}
 		scattered, possible := e.Fast.scatter()
 		is, most = is+scattered, most+possible
-		sxx, sxy := e.Slope.moments()
-		xx, xy = xx+sxx, xy+sxy
-		seasons = append(seasons, e.Season)
+		load := e.Slope.centred()
+		xx, xg = xx+load.XX, xg+load.XG
+		now = append(now, e)
 	}
 	p := Prior{Mean: means / weights, Dispersion: 1}
 	if s.Dispersion {
@@ -212,9 +228,10 @@ func (s Settings) Prior(arms []*Arm) Prior {
 	}
 	p.ridge = ridge(p.Dispersion)
 	noise := float64(0.25 * p.Dispersion)
-	p.season = seasonRidge(seasons, noise)
-	if xy < 0 && float64(xy*xy) > float64(float64(noise*xx)*surprising(1)) {
-		p.slope = -xy / (xx + p.ridge)
+	p.shift, p.unsure = shift(now, noise)
+	p.findSeason(now, noise)
+	if xg < 0 && float64(xg*xg) > float64(float64(noise*xx)*surprising(1)) {
+		p.slope = -xg / (xx + p.ridge)
 	}
 	return p
 }

@@ -34,9 +34,9 @@ func TestBelief(t *testing.T) {
 		want     Beta
 	}{
 		{"never run", Defaults(), nil, Beta{1, 1}},
-		{"never run, plain", Defaults().Plain(), nil, Beta{1, 1}},
-		{"plain, whole grades", Defaults().Plain(), []float64{1, 0, 1}, Beta{3, 2}},
-		{"plain, fractions", Defaults().Plain(), []float64{0.75, 0.5}, Beta{2.25, 1.75}},
+		{"never run, plain", Settings{V: 10}, nil, Beta{1, 1}},
+		{"plain, whole grades", Settings{V: 10}, []float64{1, 0, 1}, Beta{3, 2}},
+		{"plain, fractions", Settings{V: 10}, []float64{0.75, 0.5}, Beta{2.25, 1.75}},
 		// The mean of all is 12/23, so the anchor is (4·12/23 + 1)/5 = 71/115.
 		{"one success", Defaults(), []float64{1}, Beta{2*71.0/115 + 1, 2 * 44.0 / 115}},
 		// The scatter is 0.02 of 0.5: 2.52/3 of all, and (10·0.84 + 2·0.04)/12 here.
@@ -107,7 +107,7 @@ func drawArrivals(t *rapid.T, most int) (list []arrival) {
 		clock += fleet.Round(rapid.IntRange(0, 90).Draw(t, "later"))
 		started := fleet.Round(rapid.Int64Range(0, int64(clock)).Draw(t, "started"))
 		load := rapid.Float64Range(0, 1).Draw(t, "load")
-		list = append(list, arrival{Graded{Round: started, Load: load, Turn: float64(started%48) / 48, Grade: drawGrade(t)}, clock})
+		list = append(list, arrival{Graded{Round: started, Load: load, Turn: Turn{float64(started%48) / 48, float64(started%336) / 336}, Grade: drawGrade(t)}, clock})
 	}
 	return list
 }
@@ -129,7 +129,7 @@ func TestOrderOfGradesIsNothing(t *testing.T) {
 		for _, g := range rapid.Permutation(grades).Draw(t, "order") {
 			s.Learn(in(end, &batch), Prior{Mean: 0.5, Dispersion: 1}, g.Graded)
 		}
-		ignore := cmpopts.IgnoreFields(Evidence{}, "Up", "Down")
+		ignore := cmpopts.IgnoreFields(Evidence{}, "Up", "Down", "Lately")
 		must.Equal(t, "all at once in another order", batch.Evidence, as.Evidence, approximately(), ignore)
 	})
 }

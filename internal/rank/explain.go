@@ -22,7 +22,7 @@ type part struct {
 // parts are those that show.
 func (c Score) parts() (list []part) {
 	for _, p := range []part{
-		{"the time of day", "counts", c.Season},
+		{"the time of day or week", "counts", c.Season},
 		{"its recent load", "counts", c.Plateau},
 		{"its lessons", "count", c.Components.LOO},
 		{"what its sessions use", "", c.Price()},

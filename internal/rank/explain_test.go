@@ -76,7 +76,7 @@ func TestReasonNamesWhatCounts(t *testing.T) {
 		want  string
 	}{
 		{"its grades alone", Components{TS: 0.5}, "ranked by its grades"},
-		{"all", Components{LOO: 0.01, Season: 0.03, Plateau: -0.02, Div: 0.125}, "ranked by its grades, raised by what it is owed and the time of day and its lessons, lowered by its recent load"},
+		{"all", Components{LOO: 0.01, Season: 0.03, Plateau: -0.02, Div: 0.125}, "ranked by its grades, raised by what it is owed and the time of day or week and its lessons, lowered by its recent load"},
 		{"too little to show", Components{LOO: 0.0004, Plateau: -0.0004, Div: -0.0004}, "ranked by its grades"},
 		{"just enough", Components{Div: -0.0006}, "ranked by its grades, lowered by what it had too much of"},
 	}

@@ -1,10 +1,12 @@
 package rank
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"stint/internal/fleet"
@@ -60,7 +62,7 @@ type Event struct {
 type Mark struct {
 	Round   fleet.Round `json:"round,omitempty"`   // of its category when it began
 	Load    float64     `json:"load,omitempty"`    // of its category before it
-	Turn    float64     `json:"turn,omitempty"`    // the time of day when it began, in [0,1)
+	Turn    Turn        `json:"turn,omitzero"`     // when it began
 	Nth     int         `json:"-"`                 // which of its category's sessions it is, from 1
 	Counted int         `json:"counted,omitempty"` // which of its category's grades it brought, from 1; 0: none yet
 
@@ -234,34 +236,44 @@ func (st *State) prior() Prior {
 type Difference struct {
 	Category        fleet.Category
 	Figure          string // as JSON names it, with dots between
-	Stored, Counted string
+	Stored, Counted string // as JSON writes them; empty: there is none
 }
 
 // Differs compares a stored state with the fold, to the last bit.
 func (st *State) Differs(fold *State) (list []Difference) {
 	all := maps.Clone(st.Arms)
 	maps.Copy(all, fold.Arms)
-	for _, c := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, differ(c, st.Arm(c), fold.Arm(c))...)
+	differ := func(c fleet.Category, stored, counted any) {
+		was, _ := json.Marshal(stored) //nolint:errchkjson // it came from JSON, or from sums within their range
+		is, _ := json.Marshal(counted) //nolint:errchkjson // the same
+		for _, d := range Compare(was, is) {
+			d.Category = c
+			list = append(list, d)
+		}
 	}
-	list = append(list, differ("", st.Prices, fold.Prices)...)
-	return append(list, differ("", st.Pairs, fold.Pairs)...)
+	for _, c := range slices.Sorted(maps.Keys(all)) {
+		differ(c, st.Arm(c), fold.Arm(c))
+	}
+	differ("", st.Prices, fold.Prices)
+	differ("", st.Pairs, fold.Pairs)
+	return list
 }
 
-func differ(c fleet.Category, was, is any) (list []Difference) {
-	stored, counted := figures(was), figures(is)
-	names := maps.Clone(stored)
-	maps.Copy(names, counted)
+// Compare lists the values in which two texts of JSON differ, in the order of their names.
+func Compare(stored, counted []byte) (list []Difference) {
+	was, is := figures(stored), figures(counted)
+	names := maps.Clone(was)
+	maps.Copy(names, is)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if stored[name] != counted[name] {
-			list = append(list, Difference{c, name, stored[name], counted[name]})
+		if was[name] != is[name] {
+			list = append(list, Difference{Figure: name, Stored: was[name], Counted: is[name]})
 		}
 	}
 	return list
 }
 
-// figures returns the numbers that it holds, by their names in JSON, as text that tells any two numbers apart.
-func figures(of any) map[string]string {
+// figures returns the values that a text of JSON holds, by their names, as they are written: that tells any two numbers apart.
+func figures(text []byte) map[string]string {
 	list := map[string]string{}
 	var add func(name string, v any)
 	add = func(name string, v any) {
@@ -274,15 +286,15 @@ func figures(of any) map[string]string {
 			for i, v := range v {
 				add(name+strconv.Itoa(i)+".", v)
 			}
-		case float64:
-			list[name[:len(name)-1]] = strconv.FormatFloat(v, 'g', -1, 64)
-		case string:
-			list[name[:len(name)-1]] = strconv.Quote(v)
+		default:
+			text, _ := json.Marshal(v) // it was decoded from JSON
+			list[strings.TrimSuffix(name, ".")] = string(text)
 		}
 	}
-	text, _ := json.Marshal(of) //nolint:errchkjson // it came from JSON, or from sums within their range
-	var object map[string]any
-	_ = json.Unmarshal(text, &object) // it was just made
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var object any
+	_ = d.Decode(&object) // what is no JSON holds null
 	add("", object)
 	return list
 }
@@ -321,8 +333,11 @@ func (s Settings) Revise(a *Arm, m Mark, was, is float64) {
 	e.Fast.revise(fast, was, is)
 	e.Slow.revise(slow, was, is)
 	e.Shift += float64(fast * (is - was))
-	e.Slope.revise(by, m.Load, is-was)
-	e.Season.revise(by, m.Turn, is-was)
+	e.Slope.revise(by, m.Load, 0, is-was)
+	for i, turn := range m.Turn {
+		x, y := waves(turn)
+		e.Seasons[i].revise(by, x, y, is-was)
+	}
 	for _, d := range []*Drift{&e.Up, &e.Down} {
 		if d.From > 0 && m.Counted >= d.From {
 			d.Since.revise(1, was, is)
@@ -335,16 +350,4 @@ func (s Settings) Revise(a *Arm, m Mark, was, is float64) {
 func (s *Sums) revise(weight, was, is float64) {
 	s.S += float64(weight * (is - was))
 	s.G2 += float64(weight * (float64(is*is) - float64(was*was)))
-}
-
-func (s *Slope) revise(weight, load, by float64) {
-	s.G += float64(weight * by)
-	s.LG += float64(weight * load * by)
-}
-
-func (s *Season) revise(weight, turn, by float64) {
-	x, y := waves(turn)
-	s.G += float64(weight * by)
-	s.XG += float64(weight * x * by)
-	s.YG += float64(weight * y * by)
 }

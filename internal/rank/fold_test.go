@@ -52,7 +52,7 @@ func (h *story) put(e Event) {
 	}
 	m := h.Fold(e)
 	if e.Kind == Began {
-		m.Turn = Turn(h.at)
+		m.Turn = TurnAt(h.at)
 	}
 	if e.Run != "" {
 		h.rows[e.Run] = m

@@ -21,7 +21,7 @@ import (
 // instructions.
 func TestRankingIsForever(t *testing.T) {
 	t.Parallel()
-	const want = "685eac7324db372ecd26521ec4c26b47701233ec1cf7b06e6f2ec46b097e22dd"
+	const want = "8ca324e824abf01cd55e6ca4fcc3e5b347572ecd82051b0af67e558ffaa998d0"
 	sum := sha256.New()
 	note := func(numbers ...float64) {
 		for _, x := range numbers {
@@ -58,13 +58,13 @@ func TestRankingIsForever(t *testing.T) {
 			if chance.IntN(10) == 0 {
 				continue // no grade
 			}
-			x := Graded{Round: arm.Round, Load: load, Turn: Turn(in.At), Grade: chance.Float64()}
-			if x.Turn < 0.5 {
+			x := Graded{Round: arm.Round, Load: load, Turn: TurnAt(in.At), Grade: chance.Float64()}
+			if x.Turn[0] < 0.5 {
 				x.Grade /= 2
 			}
 			settings.Learn(arm, s.Prior, x)
 			seasons = seasons || score.Season != 0
-			note(arm.Fast.S, arm.Slow.G2, arm.Slope.LG, arm.Evidence.Season.XG, arm.Up.Level, arm.Load, arm.Surplus)
+			note(arm.Fast.S, arm.Slow.G2, arm.Slope.XG, arm.Seasons[0].XG, arm.Seasons[1].XG, arm.Up.Level, arm.Lately.S, arm.Load, arm.Surplus)
 		}
 	}
 	if !seasons {

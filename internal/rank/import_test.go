@@ -35,7 +35,7 @@ func TestImported(t *testing.T) {
 			t.Errorf("%s: got %v, want %v as of own sessions", c, is, want)
 		}
 		a := st.Arm(c)
-		if all, older := a.Behind(); all != 450 || older != 450 || a.Sessions != 0 || a.Slope != (Slope{}) {
+		if all, older := a.Behind(); all != 450 || older != 450 || a.Sessions != 0 || a.Slope != (Regression{}) {
 			t.Errorf("%s: got that it goes by %d sessions, %d of them imported, %+v", c, all, older, a)
 		}
 		a.Kept.First = 452 // an alarm found a change at its own second grade

@@ -25,8 +25,8 @@ func TestJudge(t *testing.T) {
 		{patient, 200, 100, Fair},
 		{patient, 201, 100, OverAllocated},
 		{Settings{V: 1, Floor: 1, Cap: 1}, 7, 10, Neglected},
-		{Defaults().Unfair(), 0, 100, Fair},
-		{Defaults().Unfair(), 999, 0, Fair},
+		{Settings{V: 10}, 0, 100, Fair},
+		{Settings{V: 10}, 999, 0, Fair},
 	} {
 		if got := tt.settings.Judge(tt.sessions, tt.entitled); got != tt.want {
 			t.Errorf("%d sessions of %v with V = %v: got %q, want %q", tt.sessions, tt.entitled, tt.settings.V, got, tt.want)

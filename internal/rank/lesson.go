@@ -55,9 +55,7 @@ func (s Settings) Try(t *Trial, injected bool, now fleet.Round, x Graded) {
 // Correct has a session that was tried count with another grade than it had.
 func (s Settings) Correct(t *Trial, injected bool, now fleet.Round, x Graded, was float64) {
 	*t = s.Faded(*t, now)
-	a, w := t.Of(injected), fade(float64(t.At-x.Round), s.SlowHalfLife)
-	a.S += float64(w * (x.Grade - was))
-	a.G2 += float64(w * (float64(x.Grade*x.Grade) - float64(was*was)))
+	t.Of(injected).revise(fade(float64(t.At-x.Round), s.SlowHalfLife), was, x.Grade)
 }
 
 // Faded brings a trial to the round now, never back.

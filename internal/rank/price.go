@@ -66,11 +66,12 @@ func (m Mean) Of() float64 {
 // before it binds.
 type Pressure struct {
 	At    time.Time `json:"at"`   // up to which time has passed for it
+	From  time.Time `json:"from"` // when what is left began to become available: at midnight, or when a session ended
 	Used  float64   `json:"used"` // of a budget: the part that was used that day
 	Level float64   `json:"level"`
 }
 
-func newPressure(at time.Time) Pressure { return Pressure{At: at, Level: -1} }
+func newPressure(at time.Time) Pressure { return Pressure{At: at, From: at, Level: -1} }
 
 func (p *Pressure) move(by float64) { p.Level = min(1, max(-1, p.Level+by)) }
 
@@ -85,9 +86,9 @@ func (p *Pressure) pass(now time.Time) {
 		if now.Before(midnight) {
 			until = now
 		}
-		p.move(-float64(float64(haste*max(0, 1-p.Used)) * (until.Sub(p.At).Seconds() / midnight.Sub(p.At).Seconds())))
+		p.move(-float64(float64(haste*max(0, 1-p.Used)) * (until.Sub(p.At).Seconds() / midnight.Sub(p.From).Seconds())))
 		if p.At = until; until.Equal(midnight) {
-			p.Used = 0
+			p.Used, p.From = 0, until
 		}
 	}
 }
@@ -147,9 +148,10 @@ func (p *Prices) Ended(at time.Time, a *Arm, by *Pair, use Amounts, assumed bool
 			continue // nobody knows
 		}
 		if day := p.Budget[r]; day > 0 {
-			p.Of[r].pass(at)
-			p.Of[r].Used += x / day
-			p.Of[r].move(float64(haste * (x / day)))
+			of := &p.Of[r]
+			of.pass(at)
+			of.Used, of.From = of.Used+x/day, of.At
+			of.move(float64(haste * (x / day)))
 			x = min(x, day)
 		}
 		if assumed && r == int(USD) {

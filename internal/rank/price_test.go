@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +51,11 @@ func TestPriceByHand(t *testing.T) {
 	if got := p.Of[USD]; got.Used != 0 || got.Level != -1 {
 		t.Errorf("the next day begins with %+v", got)
 	}
+	p.Of[USD].Level = 1
+	p.Fired(midnight().Add(27*time.Hour), Amounts{USD: 48}, "", false)
+	if got := p.Of[USD].Level; math.Abs(got) > 1e-12 { // 8 · 3/24 less
+		t.Errorf("three hours later: got %v, want 0", got)
+	}
 }
 
 // TestSlackBudgetChangesNoBit has sessions use up to half of a budget, in any hours of the day, and a twelfth of it at most in one.
@@ -70,27 +76,49 @@ func TestSlackBudgetChangesNoBit(t *testing.T) {
 	}
 }
 
-// TestHostsMoveAPriceOnce has one host fire every half hour, and three.
+// TestHostsMoveAPriceOnce has one host fire every half hour, and three, each at a time of its own. What ended and the time alone move
+// a pressure.
 func TestHostsMoveAPriceOnce(t *testing.T) {
 	t.Parallel()
-	play := func(hosts int) Prices {
+	play := func(hosts int) (levels []float64) {
 		st := State{Settings: Defaults()}
 		put := func(e Event) {
 			e.Seq = st.Seq + 1
 			st.Fold(e)
 		}
-		for n := range 40 {
+		put(Event{Kind: Fired, At: midnight().Add(-time.Hour), Budget: Amounts{USD: 50}, Full: true})
+		for n := range 90 { // into the second day
 			at := midnight().Add(time.Duration(n) * 30 * time.Minute)
 			for host := range hosts {
-				put(Event{Kind: Fired, At: at, Host: fmt.Sprint(host), Moves: []fleet.Category{"a"}, Budget: Amounts{USD: 50}, Full: n > 9})
+				put(Event{Kind: Fired, At: at.Add(-time.Duration(hosts-1-host) * 9 * time.Minute), Host: fmt.Sprint(host), Moves: []fleet.Category{"a"}, Budget: Amounts{USD: 50}, Full: n%20 > 9})
 			}
-			put(Event{Kind: Used, At: at.Add(time.Minute), Category: "a", Use: Amounts{2, -1, 0.5}})
+			if n%20 < 10 {
+				put(Event{Kind: Used, At: at.Add(time.Minute), Category: "a", Use: Amounts{2, -1, 0.5}})
+			}
+			levels = append(levels, st.Prices.Of[USD].Level, st.Prices.Slots[""].Level)
 		}
-		return st.Prices
+		return levels
 	}
 	one, three := play(1), play(3)
-	if !reflect.DeepEqual(one, three) || one.Of[USD].Level <= 0 || one.Slots[""].Level != 1 {
-		t.Errorf("got %+v with one host, and %+v with three", one, three)
+	if high := slices.Max(one); high <= 0 {
+		t.Errorf("got a pressure of at most %v, want one that binds", high)
+	}
+	for i := range one {
+		if math.Abs(one[i]-three[i]) > 1e-9 {
+			t.Fatalf("fire %d: got %v with one host, and %v with three", i/2, one[i], three[i])
+		}
+	}
+}
+
+// TestBudgetChangesItsSize has half of a budget used: of one that is twice as large, it is a fourth.
+func TestBudgetChangesItsSize(t *testing.T) {
+	t.Parallel()
+	var p Prices
+	p.Fired(midnight(), Amounts{USD: 10}, "", false)
+	p.Ended(midnight(), &Arm{}, &Pair{}, Amounts{5, -1, -1}, false)
+	p.Fired(midnight(), Amounts{USD: 20}, "", false)
+	if got := p.Of[USD].Used; got != 0.25 {
+		t.Errorf("got %v of it used, want 0.25", got)
 	}
 }
 

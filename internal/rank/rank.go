@@ -109,7 +109,7 @@ func Rank(in Input) Selection {
 		arms[i] = &in.Candidates[i].Arm
 	}
 	scorer := NewScorer(in.Settings, in.Seed, in.Fire, arms)
-	scorer.Turn, scorer.Rates = Turn(in.At), in.Rates
+	scorer.Turn, scorer.Rates = TurnAt(in.At), in.Rates
 	s := Selection{Input: in, Prior: scorer.Prior, Scores: make([]Score, len(in.Candidates))}
 	for i := range in.Candidates {
 		c := &in.Candidates[i]

@@ -415,14 +415,14 @@ func drawArm(t *rapid.T, s Settings, a *Arm) {
 		a.Entitle(s, rapid.Float64Range(0, 1).Draw(t, "due"))
 		load := a.Debit(a.Round)
 		grade := rapid.OneOf(rapid.Just(0.0), rapid.Just(1.0), rapid.Float64Range(0, 1)).Draw(t, "grade")
-		s.Learn(a, s.Prior([]*Arm{a}), Graded{Round: a.Round, Load: load, Turn: float64(a.Round%4) / 4, Grade: grade})
+		s.Learn(a, s.Prior([]*Arm{a}), Graded{Round: a.Round, Load: load, Turn: Turn{float64(a.Round%4) / 4}, Grade: grade})
 	}
 	a.Entitle(s, 0)
 	if rapid.Bool().Draw(t, "within its cap") {
 		a.Surplus = 0
 	}
 	if rapid.Bool().Draw(t, "nothing found") {
-		a.Noop(a.Round, midday())
+		a.Sleep(a.Round, midday())
 	}
 	a.Round += fleet.Round(rapid.IntRange(0, 40).Draw(t, "since"))
 }

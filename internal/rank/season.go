@@ -5,64 +5,25 @@ import (
 	"time"
 )
 
-// day is what a season goes round in. Its phase is the only thing that matters, so that any
-// place's day does.
-const day = 24 * time.Hour
+const (
+	// periods are what a season may go round in: a day and a week. Their phase is the only thing that matters, so that any
+	// place's day does.
+	periods = 2
+	day     = 24 * time.Hour
+)
 
-// Turn is the time of day in UTC as a part of a day, in [0,1).
-func Turn(at time.Time) float64 {
-	at = at.UTC()
-	return at.Sub(at.Truncate(day)).Seconds() / day.Seconds()
-}
+// Turn is a time as a part of a day and of a week in UTC, in [0,1).
+type Turn [periods]float64
 
-// Season are weighted sums over graded sessions for the regression of the grade on the time
-// of day: of 1, x, y, grade, x², y², x·y, x·grade and y·grade, where x and y are [wave]s a
-// quarter of a day apart. They fade with the slow half-life.
-type Season struct {
-	N  float64 `json:"n"`
-	X  float64 `json:"x"`
-	Y  float64 `json:"y"`
-	G  float64 `json:"g"`
-	XX float64 `json:"xx"`
-	YY float64 `json:"yy"`
-	XY float64 `json:"xy"`
-	XG float64 `json:"xg"`
-	YG float64 `json:"yg"`
-}
-
-func (s *Season) add(weight, turn, grade float64) {
-	x, y := waves(turn)
-	s.N += weight
-	s.X += float64(weight * x)
-	s.Y += float64(weight * y)
-	s.G += float64(weight * grade)
-	s.XX += float64(weight * x * x)
-	s.YY += float64(weight * y * y)
-	s.XY += float64(weight * x * y)
-	s.XG += float64(weight * x * grade)
-	s.YG += float64(weight * y * grade)
-}
-
-func (s Season) times(f float64) Season {
-	return Season{
-		float64(s.N * f), float64(s.X * f), float64(s.Y * f), float64(s.G * f), float64(s.XX * f),
-		float64(s.YY * f), float64(s.XY * f), float64(s.XG * f), float64(s.YG * f),
+// TurnAt is a time's.
+func TurnAt(at time.Time) (t Turn) {
+	for i, period := range [periods]time.Duration{day, 7 * day} {
+		t[i] = at.UTC().Sub(at.UTC().Truncate(period)).Seconds() / period.Seconds()
 	}
+	return t
 }
 
-// centred are the sums about the means.
-func (s Season) centred() Season {
-	if s.N == 0 {
-		return Season{}
-	}
-	x, y := s.X/s.N, s.Y/s.N
-	return Season{
-		XX: max(0, s.XX-float64(x*s.X)), YY: max(0, s.YY-float64(y*s.Y)), XY: s.XY - float64(x*s.Y),
-		XG: s.XG - float64(x*s.G), YG: s.YG - float64(y*s.G),
-	}
-}
-
-// waves are the two waves at a time of day, in [0,1).
+// waves are the two waves at a time of a period, in [0,1).
 func waves(turn float64) (x, y float64) {
 	if turn += 0.25; turn >= 1 {
 		return wave(turn - 0.25), wave(turn - 1)
@@ -78,24 +39,25 @@ func wave(turn float64) float64 {
 	return -float64(16 * (turn - 0.5) * (1 - turn))
 }
 
-// seasonRidge is how much a category's season is drawn towards none: the variance of a grade
-// over that of what a wave does to it, by all categories; 0: nothing speaks for a season.
-func seasonRidge(list []Season, noise float64) float64 {
-	var spread, seen, freedom float64
-	for _, s := range list {
-		c := s.centred()
-		if c.XX == 0 || c.YY == 0 {
-			continue
+// findSeason tries each period, and takes the one for which the grades of all categories speak most. The ridge says how much
+// a category's season is drawn towards none: the variance of a grade over that of what a wave does to it.
+func (p *Prior) findSeason(arms []Evidence, noise float64) {
+	most := 0.0
+	for i := range periods {
+		var spread, seen, freedom float64
+		for _, e := range arms {
+			c := e.Seasons[i].centred()
+			if c.XX == 0 || c.YY == 0 {
+				continue
+			}
+			seen += c.XG*c.XG/c.XX + c.YG*c.YG/c.YY
+			spread += c.XX + c.YY
+			freedom += 2
 		}
-		seen += c.XG*c.XG/c.XX + c.YG*c.YG/c.YY
-		spread += c.XX + c.YY
-		freedom += 2
+		if excess := seen - float64(noise*surprising(freedom)); excess > most {
+			p.period, p.season, most = i, float64(noise*max(spread/excess, minRidge)), excess
+		}
 	}
-	excess := seen - float64(noise*surprising(freedom))
-	if excess <= 0 {
-		return 0
-	}
-	return float64(noise * max(spread/excess, minRidge))
 }
 
 // surprising is two standard deviations above the mean of a chi-squared distribution: that is how squared effects over
@@ -107,19 +69,20 @@ func surprising(freedom float64) float64 { return freedom + float64(2*math.Sqrt(
 // sessions of a quarter of an hour, the last ten bad, were worth 8.7 grades at another hour.
 const minRidge = 16
 
-// season returns the effect of the time of day beside the times behind the belief, in units of
+// season returns the effect of the time beside the times behind the belief, in units of
 // grade; 0 while nothing speaks for it.
-func (s Settings) season(e Evidence, turn float64, p Prior) float64 {
-	if !s.Season || p.season == 0 || e.Season.N == 0 {
+func (s Settings) season(e Evidence, turn Turn, p Prior) float64 {
+	of := e.Seasons[p.period]
+	if !s.Season || p.season == 0 || of.N == 0 {
 		return 0
 	}
-	c := e.Season.centred()
+	c := of.centred()
 	xx, yy := c.XX+p.season, c.YY+p.season
 	det := float64(xx*yy) - float64(c.XY*c.XY)
 	a := (float64(yy*c.XG) - float64(c.XY*c.YG)) / det
 	b := (float64(xx*c.YG) - float64(c.XY*c.XG)) / det
-	x, y := waves(turn)
-	brings := float64(a*(x-e.Season.X/e.Season.N)) + float64(b*(y-e.Season.Y/e.Season.N))
+	x, y := waves(turn[p.period])
+	brings := float64(a*(x-of.X/of.N)) + float64(b*(y-of.Y/of.N))
 	if brings == 0 {
 		return 0 // JSON would show a product's -0
 	}

@@ -11,12 +11,13 @@ import (
 	"stint/internal/testkit/must"
 )
 
-// cyclic is an arm whose grades are best at a quarter of the day, by swing, each a little off.
-func cyclic(s Settings, swing float64) *Arm {
+// cyclic is an arm whose grades are best at a quarter of a period, by swing. They go with the other
+// period, too, but less, and each is a little off.
+func cyclic(s Settings, period int, swing float64) *Arm {
 	a := &Arm{}
-	for i := range 480 {
-		turn := float64(i%48) / 48
-		grade := 0.5 + swing*math.Sin(2*math.Pi*turn) + 0.2*float64(i/48%2*2-1)
+	for i := range 6 * 7 * 24 {
+		turn := TurnAt(time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC))
+		grade := 0.5 + swing*(math.Sin(2*math.Pi*turn[period])+0.4*math.Sin(2*math.Pi*turn[1-period])) + 0.2*float64(i/24%2*2-1)
 		s.Learn(in(0, a), s.Prior(at(0, []*Arm{a})), Graded{Turn: turn, Grade: grade})
 	}
 	return a
@@ -29,11 +30,11 @@ func TestSameTimeOfDayBringsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSettings(t)
 		s.Season, s.Alarm = true, 0
-		turn := rapid.Float64Range(0, 0.999).Draw(t, "turn")
+		turn := Turn{rapid.Float64Range(0, 0.999).Draw(t, "day"), rapid.Float64Range(0, 0.999).Draw(t, "week")}
 		var a, other Arm
 		for range rapid.IntRange(0, 9).Draw(t, "sessions") {
 			s.Learn(in(0, &a), s.Prior(at(0, []*Arm{&a, &other})), Graded{Turn: turn, Grade: drawGrade(t)})
-			s.Learn(in(0, &other), s.Prior(at(0, []*Arm{&a, &other})), Graded{Turn: drawGrade(t) * 0.999, Grade: drawGrade(t)})
+			s.Learn(in(0, &other), s.Prior(at(0, []*Arm{&a, &other})), Graded{Turn: Turn{drawGrade(t) * 0.999, drawGrade(t) * 0.999}, Grade: drawGrade(t)})
 		}
 		if got := s.season(a.Evidence, turn, s.Prior(at(0, []*Arm{&a, &other}))); math.Abs(got) > near {
 			t.Errorf("got %v at the usual time, want 0", got)
@@ -46,23 +47,27 @@ func TestSeasonIsFound(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		name   string
+		period int
 		swing  float64
 		season bool
-		turn   float64
+		turn   Turn
 		want   float64
 	}{
-		{"at its best", 0.2, true, 0.25, 0.2},
-		{"at its worst", 0.2, true, 0.75, -0.2},
-		{"between", 0.2, true, 0.5, 0},
-		{"no season", 0, true, 0.25, 0},
-		{"switched off", 0.2, false, 0.25, 0},
+		{"at its best", 0, 0.2, true, Turn{0.25, 0.75}, 0.2},
+		{"at its worst", 0, 0.2, true, Turn{0.75, 0.25}, -0.2},
+		{"between", 0, 0.2, true, Turn{0.5, 0.75}, 0},
+		{"in the best days", 1, 0.2, true, Turn{0.75, 0.25}, 0.2},
+		{"in the worst days", 1, 0.2, true, Turn{0.25, 0.75}, -0.2},
+		{"between the days", 1, 0.2, true, Turn{0.75, 0.5}, 0},
+		{"no season", 0, 0, true, Turn{0.25, 0.25}, 0},
+		{"switched off", 0, 0.2, false, Turn{0.25, 0.25}, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			s := Defaults()
 			s.Season, s.Alarm = tt.season, 0
-			a := cyclic(s, tt.swing)
+			a := cyclic(s, tt.period, tt.swing)
 			if got := s.season(a.Evidence, tt.turn, s.Prior(at(0, []*Arm{a}))); math.Abs(got-tt.want) > 0.02 {
 				t.Errorf("got %v, want %v ± 0.02", got, tt.want)
 			}
@@ -82,10 +87,10 @@ func TestChangeWithinMinutesIsNoSeason(t *testing.T) {
 		if i >= 20 {
 			grade -= 0.8
 		}
-		s.Learn(a, s.Prior([]*Arm{a}), Graded{Turn: 0.5 + float64(i)/2880, Grade: grade})
+		s.Learn(a, s.Prior([]*Arm{a}), Graded{Turn: Turn{0.5 + float64(i)/2880, 0.5 + float64(i)/2880/7}, Grade: grade})
 	}
 	for i := range 48 {
-		if got := s.season(a.Evidence, float64(i)/48, s.Prior([]*Arm{a})); math.Abs(got) > 0.1 {
+		if got := s.season(a.Evidence, Turn{float64(i) / 48, float64(i) / 48}, s.Prior([]*Arm{a})); math.Abs(got) > 0.1 {
 			t.Errorf("at %d:%02d: got %v, want nearly nothing", i/2, i%2*30, got)
 		}
 	}
@@ -95,11 +100,11 @@ func TestChangeWithinMinutesIsNoSeason(t *testing.T) {
 func TestSeasonCountsInTheScore(t *testing.T) {
 	t.Parallel()
 	s := Defaults()
-	a := cyclic(s, 0.2)
+	a := cyclic(s, 0, 0.2)
 	r := NewScorer(s, 1, 12, at(12, []*Arm{a}))
 	for at, want := range map[string]float64{"2026-06-01T06:00:00Z": 0.2, "2026-06-01T20:00:00+02:00": -0.2} {
 		when := must.Get(time.Parse(time.RFC3339, at))(t)
-		r.Turn = Turn(when)
+		r.Turn = TurnAt(when)
 		c := r.Score("code", a, 0, 0)
 		if math.Abs(c.Season-want) > 0.03 || c.Score() != c.TS+c.Fixed() || math.Abs(c.Fixed()-c.Season-c.Div) > near {
 			t.Errorf("%s: got %+v, want a season of %v", at, c, want)
@@ -114,8 +119,8 @@ func TestSeasonRaisesNoAlarm(t *testing.T) {
 	alarms := func() int {
 		a := &Arm{}
 		for i := range fleet.Round(4800) {
-			turn := float64(i%480) / 480 // so slow that it looks like a change
-			grade := 0.5 + 0.3*math.Sin(2*math.Pi*turn) + 0.1*float64(i%2*2-1)
+			turn := Turn{float64(i%480) / 480} // so slow that it looks like a change
+			grade := 0.5 + 0.3*math.Sin(2*math.Pi*turn[0]) + 0.1*float64(i%2*2-1)
 			s.Learn(in(i, a), s.Prior(at(i, []*Arm{a})), Graded{Round: i, Turn: turn, Grade: grade})
 		}
 		return a.Alarms

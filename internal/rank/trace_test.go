@@ -57,7 +57,7 @@ func (w *world) turn(out []bool, workers int) round {
 		score  = make([]float64, len(w.arms))
 	)
 	look := NewScorer(w.Settings, w.seed, w.fire, w.arms)
-	look.Turn = float64(w.fire%5) / 5
+	look.Turn = Turn{float64(w.fire%5) / 5}
 	for i, a := range w.arms {
 		parts := look.Score(w.names[i], a, 0, 0)
 		r.Parts, score[i] = append(r.Parts, parts), parts.Score()
@@ -90,9 +90,9 @@ func (w *world) end(k int, grade float64) session {
 	w.running = slices.Delete(w.running, k, k+1)
 	switch {
 	case grade < 0:
-		w.arms[x.arm].Noop(w.arms[x.arm].Round, noon())
+		w.arms[x.arm].Sleep(w.arms[x.arm].Round, noon())
 	case grade <= 1:
-		w.Learn(w.arms[x.arm], w.Prior(w.arms), Graded{Round: x.at, Load: x.load, Turn: float64(x.at%5) / 5, Grade: grade})
+		w.Learn(w.arms[x.arm], w.Prior(w.arms), Graded{Round: x.at, Load: x.load, Turn: Turn{float64(x.at%5) / 5}, Grade: grade})
 	}
 	return x
 }
@@ -265,7 +265,7 @@ func TestPlainIsThompsonSampling(t *testing.T) {
 	t.Parallel()
 	means := []float64{0.7, 0.6, 0.5, 0.4, 0.3}
 	for seed := range uint64(5) {
-		w := newWorld(Defaults().Plain(), seed, []float64{1, 1, 1, 1, 1})
+		w := newWorld(Settings{V: 10}, seed, []float64{1, 1, 1, 1, 1})
 		successes, failures := make([]float64, len(means)), make([]float64, len(means))
 		nature := Generator(seed, 0, "nature")
 		for fire := range fleet.FireID(400) {

@@ -29,7 +29,9 @@ func (b *bench) priced(name string, s *simulate.Scenario, a aim) error {
 // beside compares the ranking with one that lacks something, run by run.
 func (b *bench) beside(name string, s *simulate.Scenario, lacks simulate.Policy, a aim) error {
 	d := rank.Defaults()
-	lacks.Kind, lacks.Settings = simulate.Ranked, d
+	if lacks.Kind = simulate.Ranked; lacks.Settings == (rank.Settings{}) {
+		lacks.Settings = d
+	}
 	r, err := b.play(name, s, []simulate.Policy{{Name: "stint", Kind: simulate.Ranked, Settings: d}, lacks}, nil)
 	if err != nil || b.kept != nil {
 		return err

@@ -32,6 +32,8 @@ func problems() []problem {
 		{"costs", "twelve categories whose sessions cost 1 to 4, or 1 to 50, under a budget that binds", (*bench).costs},
 		{"lengths", "twelve categories whose sessions take up to 20 times as long, in slots that are full", (*bench).lengths},
 		{"agents", "three agents for each of twelve categories, and four for one of two", (*bench).agents},
+		{"weekly", "twelve categories whose grades rise and fall by 0.2 over a week, at one fire an hour", (*bench).weekly},
+		{"common", "50 days in which the grades of twelve categories rise and fall together every five days", (*bench).common},
 		{"hosts", "ten machines that start one session each, beside one that starts ten, and means that change", (*bench).hosts},
 	}
 }
@@ -374,4 +376,24 @@ func (b *bench) hosts() error {
 	b.judge("alarms of ten to those of one", of(ten.Alarms.Mean/one.Alarms.Mean), aim{0.8, 1.25, 1})
 	b.judge("part of the sessions that are another category's", of(apart/all), atMost(0.04, 0.02))
 	return nil
+}
+
+// weekly compares the ranking with itself without a season.
+func (b *bench) weekly() error {
+	s := scenario("cycle")
+	s.Fires, s.Hourly, s.Change.Every = 16*7*24, true, 7*24
+	d := rank.Defaults()
+	d.Season = false
+	return b.beside("a week", s, simulate.Policy{Name: "no season", Settings: d}, atLeast(1.08, 1.12))
+}
+
+// common counts changes of single categories where there are none.
+func (b *bench) common() error {
+	s := spread(1, func(*simulate.Category, float64) {})
+	s.Fires, s.Change = 50*48, simulate.Change{Kind: simulate.Together, Every: 5 * 48, Swing: 0.15}
+	r, err := b.play("", s, stint(), nil)
+	if err == nil {
+		b.judge("alarms", r[0].Alarms, atMost(2, 0.3))
+	}
+	return err
 }

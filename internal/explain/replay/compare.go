@@ -2,13 +2,14 @@ package replay
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
+	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/rank"
 )
 
 // absent stands for what one side does not have.
@@ -28,97 +29,29 @@ func (r *Result) compare(field string, recorded, replayed any) {
 // comparePayload compares two payloads byte for byte, and names the fields where they
 // differ.
 func (r *Result) comparePayload(recorded, replayed []byte) {
-	if bytes.Equal(recorded, replayed) {
-		return
-	}
 	before := len(r.Differences)
-	a, errA := decode(recorded)
-	b, errB := decode(replayed)
-	if errA == nil && errB == nil {
-		r.compareJSON("selection", a, b)
+	if json.Valid(recorded) {
+		for _, d := range rank.Compare(recorded, replayed) {
+			r.differ("selection."+d.Figure, cmp.Or(excerpt(d.Stored), absent), cmp.Or(excerpt(d.Counted), absent))
+		}
 	}
-	if len(r.Differences) == before { // the same fields, or no JSON: then it is how they are written
-		at := 0
-		for at < min(len(recorded), len(replayed)) && recorded[at] == replayed[at] {
-			at++
-		}
-		r.differ(fmt.Sprintf("selection, from byte %d", at), excerpt(recorded[at:]), excerpt(replayed[at:]))
-	}
-}
-
-// decode keeps numbers as they are written: their last digit may be what differs.
-func decode(text []byte) (v any, err error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	err = d.Decode(&v)
-	return v, err
-}
-
-// compareJSON names the fields in which two decoded values differ, in a fixed order.
-func (r *Result) compareJSON(field string, recorded, replayed any) {
-	switch a := recorded.(type) {
-	case map[string]any:
-		b, ok := replayed.(map[string]any)
-		if !ok {
-			break
-		}
-		names := maps.Clone(a)
-		maps.Copy(names, b)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			x, inA := a[name]
-			y, inB := b[name]
-			r.compareParts(field+"."+name, x, y, inA, inB)
-		}
-		return
-	case []any:
-		b, ok := replayed.([]any)
-		if !ok {
-			break
-		}
-		for i := range max(len(a), len(b)) {
-			var x, y any
-			if i < len(a) {
-				x = a[i]
-			}
-			if i < len(b) {
-				y = b[i]
-			}
-			r.compareParts(fmt.Sprintf("%s[%d]", field, i), x, y, i < len(a), i < len(b))
-		}
+	if len(r.Differences) > before || bytes.Equal(recorded, replayed) {
 		return
 	}
-	if x, y := written(recorded), written(replayed); x != y {
-		r.differ(field, x, y)
+	at := 0 // the same fields, or no JSON: then it is how they are written
+	for at < min(len(recorded), len(replayed)) && recorded[at] == replayed[at] {
+		at++
 	}
-}
-
-func (r *Result) compareParts(field string, recorded, replayed any, inRecord, inReplay bool) {
-	switch {
-	case !inReplay:
-		r.differ(field, written(recorded), absent)
-	case !inRecord:
-		r.differ(field, absent, written(replayed))
-	default:
-		r.compareJSON(field, recorded, replayed)
-	}
-}
-
-// written is a decoded value as JSON.
-func written(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
-	return excerpt(text)
+	r.differ(fmt.Sprintf("selection, from byte %d", at), excerpt(string(recorded[at:])), excerpt(string(replayed[at:])))
 }
 
 // excerpt bounds what is shown of a text.
-func excerpt(text []byte) string {
+func excerpt(text string) string {
 	const most = 80
 	if len(text) > most {
-		return string(bytes.ToValidUTF8(text[:most], nil)) + "…"
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
-	return string(text)
+	return text
 }
 
 // compareChoices compares the decisions. It leaves out what a failed start, or one who was quicker,

@@ -111,7 +111,7 @@ func TestFireTellsDifferences(t *testing.T) {
 		{"payload's field", replaced(`"tier":3`, `"tier":2`), []string{"selection.tier"}},
 		{"payload's digits", replaced(`"share":0.5,`, `"share":0.50,`), []string{"selection.explain.a.share"}},
 		{"payload's missing field", replaced(`"tier":3,`, ``), []string{"selection.tier"}},
-		{"payload's list", replaced(`"blocked_tasks":[]`, `"blocked_tasks":[1]`), []string{"selection.blocked_tasks[0]"}},
+		{"payload's list", replaced(`"blocked_tasks":[]`, `"blocked_tasks":[1]`), []string{"selection.blocked_tasks.0"}},
 		{"no payload", func(f *fleet.Fire) { f.Selection = nil }, []string{"selection, from byte 0"}},
 		{"reason", func(f *fleet.Fire) { f.Choices[1].Reason = "another" }, []string{"choices[1] (b).reason"}},
 		{"score", func(f *fleet.Fire) { f.Choices[0].Score = math.Nextafter(f.Choices[0].Score, 2) }, []string{"choices[0] (a).score"}},
@@ -242,7 +242,7 @@ func drawCandidate(t *rapid.T, name fleet.Category) rank.Candidate {
 		},
 	}
 	if l := c.Arm.Fast; rapid.Bool().Draw(t, "slope") {
-		c.Arm.Slope = rank.Slope{N: l.W, L: l.W / 3, G: l.S, LL: l.W / 5, LG: l.S / 4}
+		c.Arm.Slope = rank.Regression{N: l.W, X: l.W / 3, G: l.S, XX: l.W / 5, XG: l.S / 4}
 	}
 	if rapid.Bool().Draw(t, "pairs") {
 		c.Agents, c.Pairs = []string{"x", "y", "z"}, rank.Pairs{"y": {At: round, Sums: drawSums(t)}, "z": {Sums: drawSums(t)}}

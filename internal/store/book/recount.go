@@ -65,7 +65,7 @@ func (r *recount) fires() {
 func (r *recount) ranking() {
 	for _, d := range r.Recount.Off {
 		switch first, _, _ := strings.Cut(d.Figure, "."); first {
-		case "at", "fast", "slow", "slope", "season", "shift", "graded", "alarms", "up", "down", "kept":
+		case "at", "fast", "slow", "slope", "seasons", "lately", "shift", "graded", "older", "alarms", "up", "down", "kept":
 			r.add(fleet.MismatchBelief, string(d.Category), d.Figure, d.Stored, d.Counted)
 		case "events", "state":
 			r.add(fleet.OffRecord, "the ranking", d.Figure, d.Stored, d.Counted)

@@ -72,8 +72,9 @@ func TestDiscrepancies(t *testing.T) {
 		{"an alarm", arm(func(a *rank.Arm) { a.Alarms = 1 }), []string{"belief of code: alarms is 1, and the record gives 0"}},
 		{"a stored state that knows more", func(r *record) { r.stored.Seq = 9 }, []string{"record of the ranking: events is up to number 9, and the record gives fewer"}},
 		{"a grade in an event", func(r *record) { r.events[3].Grade = 0.25; r.events = r.events[:4]; r.stored.Seq = 4 }, []string{
-			"belief of code: fast.g2", "belief of code: fast.s", "belief of code: season.g", "belief of code: season.yg", "belief of code: shift",
-			"belief of code: slope.g", "belief of code: slope.lg", "belief of code: slow.g2", "belief of code: slow.s",
+			"belief of code: fast.g2", "belief of code: fast.s", "belief of code: seasons.0.g", "belief of code: seasons.0.yg",
+			"belief of code: seasons.1.g", "belief of code: seasons.1.yg", "belief of code: shift",
+			"belief of code: slope.g", "belief of code: slope.xg", "belief of code: slow.g2", "belief of code: slow.s",
 			"record of run 0r2: grade is 0.5, and the record gives 0.25", "record of run 0r2: final grade is 0.75, and the record gives 0.25",
 		}},
 		{"an event less", func(r *record) { r.events = append(r.events[:2:2], r.events[3:]...) }, []string{

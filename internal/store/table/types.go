@@ -59,7 +59,7 @@ func (r Run) Mark() rank.Mark {
 	if began.IsZero() {
 		began = r.CreatedAt
 	}
-	return rank.Mark{Round: r.Round, Load: r.Load, Turn: rank.Turn(began), Counted: r.Counted}
+	return rank.Mark{Round: r.Round, Load: r.Load, Turn: rank.TurnAt(began), Counted: r.Counted}
 }
 
 // Ranking is a row of rankings.

@@ -90,7 +90,7 @@ func (h *history) learn(e rank.Event) rank.Mark {
 }
 
 func (s session) mark() rank.Mark {
-	return rank.Mark{Round: s.round, Load: s.load, Turn: rank.Turn(s.run.CreatedAt), Counted: s.counted}
+	return rank.Mark{Round: s.round, Load: s.load, Turn: rank.TurnAt(s.run.CreatedAt), Counted: s.counted}
 }
 
 func (h *history) grade(s *session, grade float64) {

@@ -58,6 +58,18 @@ const (
 	Never Learns = "never"
 )
 
+// unfair are the settings without floors and caps: nothing but the grades counts.
+func unfair() rank.Settings {
+	s := rank.Defaults()
+	s.Floor, s.Cap = 0, 0
+	return s
+}
+
+// core are those that forget nothing, and know no alarm, depletion or season either: they are for problems that never change.
+func core() rank.Settings {
+	return rank.Settings{V: rank.Defaults().V, Anchor: true, Dispersion: true}
+}
+
 // IsIndex reports whether a policy takes the highest of some index, to which a debt can be
 // added.
 func (k Kind) IsIndex() bool {
@@ -69,9 +81,11 @@ func Policies() []Policy {
 	d := rank.Defaults()
 	return []Policy{
 		{Name: "stint", Kind: Ranked, Settings: d},
-		{Name: "stint-free", Kind: Ranked, Settings: d.Unfair()},
-		{Name: "stint-core", Kind: Ranked, Settings: d.Core()},
-		{Name: "mp-ts", Kind: Ranked, Settings: d.Plain()},
+		{Name: "stint-free", Kind: Ranked, Settings: unfair()},
+		{Name: "stint-core", Kind: Ranked, Settings: core()},
+		// Multiple-play Thompson sampling as published (Komiyama, Honda and Nakagawa, ICML 2015), with fractional updates for grades
+		// between 0 and 1 in place of the random rounding of Agrawal and Goyal (COLT 2012).
+		{Name: "mp-ts", Kind: Ranked, Settings: rank.Settings{V: d.V}},
 		{Name: "known", Kind: Known, Settings: d, Fair: true},
 		{Name: "ucb1", Kind: UCB1, Settings: d, Gamma: 1},
 		{Name: "d-ucb", Kind: DiscountedUCB, Settings: d, Gamma: 0.99},

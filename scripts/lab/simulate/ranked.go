@@ -82,10 +82,10 @@ func (r *ranked) choose(v view) choice {
 		r.compareLessons(v.round)
 	}
 	s := rank.Rank(rank.Input{
-		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: at(v.round), FirePool: v.pool, Workers: v.most, Free: v.free, Rates: r.prices.Rates(v.pool), Candidates: r.candidates,
+		Settings: r.settings, Seed: r.seed, Fire: v.fire, At: r.scenario.at(v.round), FirePool: v.pool, Workers: v.most, Free: v.free, Rates: r.prices.Rates(v.pool), Candidates: r.candidates,
 	})
 	if !r.unpriced {
-		r.prices.Fired(at(v.round), rank.Amounts{rank.USD: r.scenario.Budget}, v.pool, s.Full())
+		r.prices.Fired(r.scenario.at(v.round), rank.Amounts{rank.USD: r.scenario.Budget}, v.pool, s.Full())
 	}
 	r.pool = s.Prior
 	r.picks = r.picks[:0]
@@ -163,7 +163,7 @@ func (r *ranked) surplus(category int) float64 {
 func (r *ranked) learn(e flight) {
 	if c := r.scenario.Categories[e.category]; !r.unpriced {
 		hours := float64(e.length) / 2
-		r.prices.Ended(at(e.last()), r.arm(e.category), &rank.Pair{}, rank.Amounts{rank.USD: c.Cost, rank.Tokens: -1, rank.Hours: hours}, false)
+		r.prices.Ended(r.scenario.at(e.last()), r.arm(e.category), &rank.Pair{}, rank.Amounts{rank.USD: c.Cost, rank.Tokens: -1, rank.Hours: hours}, false)
 	}
 	agent := r.scenario.Categories[e.category].Agent
 	if r.agents[agent] == nil {
@@ -191,7 +191,7 @@ func (r *ranked) count(e flight) {
 	arm := r.arm(e.category)
 	switch v := e.verdict; {
 	case v.Grade != nil:
-		x := rank.Graded{Round: e.at, Turn: rank.Turn(at(e.round)), Load: e.load, Grade: *v.Grade}
+		x := rank.Graded{Round: e.at, Turn: rank.TurnAt(r.scenario.at(e.round)), Load: e.load, Grade: *v.Grade}
 		if e.final != nil && r.learns == AtOnce {
 			x.Grade = *e.final
 		}
@@ -213,7 +213,7 @@ func (r *ranked) count(e flight) {
 		}
 		r.learnLessons(e, x)
 	case v.Empty():
-		arm.Noop(arm.Round, time.Time{})
+		arm.Sleep(arm.Round, time.Time{})
 	}
 }
 
@@ -233,7 +233,11 @@ func agentNames(n int) (list []string) {
 	return list
 }
 
-// at is when a fire is: every half hour, 48 a day.
-func at(round int) time.Time {
-	return time.Date(2026, 1, 1, 0, 30*round, 0, 0, time.UTC)
+// at is when a fire is.
+func (s *Scenario) at(round int) time.Time {
+	minutes := 30
+	if s.Hourly {
+		minutes = 60
+	}
+	return time.Date(2026, 1, 1, 0, minutes*round, 0, 0, time.UTC)
 }

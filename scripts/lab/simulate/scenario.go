@@ -5,8 +5,9 @@ import "stint/internal/fleet"
 // Scenario is a world in which policies are tried.
 type Scenario struct {
 	Fires        int
-	Workers      int // start at most so many sessions a fire
-	Hosts        int // machines that fire one after the other, each as often; 0: one
+	Hourly       bool // else a fire comes every half hour
+	Workers      int  // start at most so many sessions a fire
+	Hosts        int  // machines that fire one after the other, each as often; 0: one
 	Grades       Grades
 	Change       Change
 	Availability *Chain // nil: every category is always awake
@@ -51,6 +52,8 @@ const (
 	Permute ChangeKind = "permute"
 	// Cycle swings each mean as a sine does, each from a point of its own.
 	Cycle ChangeKind = "cycle"
+	// Together raises all means alike, and lowers them, in turns.
+	Together ChangeKind = "together"
 	// Walk moves each mean by a normal step at every fire, within bounds that reflect.
 	Walk ChangeKind = "walk"
 )
@@ -58,10 +61,10 @@ const (
 // Change describes the movement of true means.
 type Change struct {
 	Kind      ChangeKind
-	Every     int     // fires between two permutations, or of a cycle
+	Every     int     // fires between two permutations or turns, or of a cycle
 	SD        float64 // of a step of the walk
 	Low, High float64 // its bounds
-	Swing     float64 // of a cycle: a mean rises and falls by so much
+	Swing     float64 // a mean rises and falls by so much
 }
 
 // Chain is a Markov chain of two states that starts awake and moves before every fire

@@ -120,7 +120,7 @@ func supplied() []Category {
 // worth to know that.
 func depletion(g Grades) *Scenario {
 	s := &Scenario{Fires: 2000, Workers: 3, Grades: g, Depletion: &Depletion{Amount: 0.35, HalfLife: 6}, Categories: targets()}
-	blind, free := rank.Defaults(), rank.Defaults().Unfair()
+	blind, free := rank.Defaults(), unfair()
 	blind.Depletion, free.Depletion = false, false
 	s.Policies = []Policy{{Name: "no-plateau", Kind: Ranked, Settings: blind}, {Name: "free-no-plateau", Kind: Ranked, Settings: free}}
 	return s
@@ -143,7 +143,7 @@ func depletion(g Grades) *Scenario {
 // the price: a third of what it remembers is grades that say little. But then failures count and successes wait, and
 // while nobody reviews the ranking turns round, which costs far more.
 func fates() *Scenario {
-	stint, core := rank.Defaults(), rank.Defaults().Core()
+	stint, core := rank.Defaults(), core()
 	lasting := stint
 	lasting.HalfLife, lasting.SlowHalfLife, lasting.Alarm = 1e6, 1e7, 1e9
 	return &Scenario{

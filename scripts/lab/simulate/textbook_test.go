@@ -36,7 +36,7 @@ func TestPlainIsTheTextbook(t *testing.T) {
 	for i := range 10 {
 		s.Categories = append(s.Categories, Category{Name: fleet.Category(fmt.Sprintf("c%d", i)), Mean: 0.3 + 0.05*float64(i), Share: 1})
 	}
-	settings := rank.Defaults().Core()
+	settings := core()
 	settings.Anchor, settings.Dispersion = false, false
 	seed := keyOf(1, 0, "policy")
 	got := picks(s, newRanked(Policy{Settings: settings}, s, seed))

@@ -60,6 +60,11 @@ func generator(seed uint64, run int, what string) *rand.Rand {
 // move goes on to a fire; they are counted from 1.
 func (w *world) move(fire int) {
 	s := w.scenario
+	if s.Change.Kind == Together {
+		for i, c := range s.Categories {
+			w.mean[i] = c.Mean + s.Change.Swing*float64(1-fire/s.Change.Every%2*2)
+		}
+	}
 	if s.Change.Kind == Cycle {
 		for i, c := range s.Categories {
 			turn := w.begin[i] + float64(fire%s.Change.Every)/float64(s.Change.Every)
