@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -117,7 +118,7 @@ func (h *story) play(fires int, fates, shift bool) *story {
 			if h.Float64() < .5 {
 				run := fleet.RunID(fmt.Sprint("r", len(h.events)))
 				h.put(Event{Kind: Began, Category: c, Run: run})
-				open = append(open, flight{run, c, f + 1 + h.IntN(4), min(1, max(0, mean[c]+.2*h.NormFloat64())), h.at})
+				open = append(open, flight{run, c, f + 1 + h.IntN(4), min(1, max(0, mean[c]+float64(.2*normal(h.Rand)))), h.at})
 			}
 		}
 	}
@@ -171,6 +172,73 @@ func TestFoldSplits(t *testing.T) {
 	}
 	if alarms < 5 || prices < 5 {
 		t.Errorf("got %d alarms and %d prices, want that this is a test", alarms, prices)
+	}
+}
+
+// TestFoldIsForever compares what a history comes to with what it came to when this was written, as "make test-arch" does with
+// other processors' instructions.
+func TestFoldIsForever(t *testing.T) {
+	t.Parallel()
+	const want = "2c724b54cfccfc2d8ca0849bd6933b55d2fdf56a94d78edde7cce916f8ad3d01"
+	h := newStory(1, Defaults()).play(300, true, true)
+	if got := fmt.Sprintf("%x", sha256.Sum256(must.Get(json.Marshal(h.State))(t))); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// TestCorrectionAcrossAnAlarm corrects a grade from before an alarm, of which its agent's new record holds nothing, and one from after.
+func TestCorrectionAcrossAnAlarm(t *testing.T) {
+	t.Parallel()
+	h := newStory(1, Defaults())
+	end := func(n int, grade float64) fleet.RunID {
+		run := fleet.RunID(fmt.Sprintf("r%d0", n)) // of codex
+		h.put(Event{Kind: Began, Category: "a", Run: run})
+		h.put(Event{Kind: Ended, Category: "a", Run: run, Agent: "codex", Grade: grade})
+		return run
+	}
+	pair := func() Sums { return h.Pairs["a"]["codex"].Sums }
+	correct := func(run fleet.RunID) (by float64) {
+		before := pair()
+		h.put(Event{Kind: Corrected, Category: "a", Run: run, Agent: "codex", Was: h.final[run], Grade: h.final[run] + 0.25})
+		return pair().S - before.S
+	}
+	first := end(0, 0.5)
+	for n := range 40 {
+		end(n+1, 0.5+0.1*float64(n%2*2-1))
+	}
+	if by := correct(first); math.Abs(by-0.25) > near {
+		t.Errorf("before the alarm: the agent's grades rise by %v, want 0.25", by)
+	}
+	for n := 50; h.Arms["a"].Alarms == 0; n++ {
+		end(n, 0)
+	}
+	last := end(99, 0.5)
+	if pair().W != 1 {
+		t.Fatalf("after the alarm: got %+v, want the one grade since", pair())
+	}
+	if old, since := correct(first), correct(last); old != 0 || math.Abs(since-0.25) > near {
+		t.Errorf("after the alarm: the agent's grades rise by %v and %v, want 0 and 0.25", old, since)
+	}
+}
+
+// TestFiresOfARound has three hosts fire: one begins a round, and the others take part in it, unless they fired in it before. What all
+// of them entitle a category to adds up. A fire between those of a timer begins none, and is none of its host's.
+func TestFiresOfARound(t *testing.T) {
+	t.Parallel()
+	h := newStory(1, Defaults())
+	for i, tt := range []struct {
+		host  string
+		extra bool
+		round fleet.Round
+		due   float64 // of the round
+	}{
+		{"one", false, 1, 0.5}, {"two", false, 1, 1}, {"three", true, 1, 1.5}, {"three", false, 1, 2},
+		{"two", true, 1, 2.5}, {"two", false, 2, 0.5}, {"one", false, 2, 1}, {"", false, 3, 0.5}, {"", false, 4, 0.5},
+	} {
+		h.put(Event{Kind: Fired, Host: tt.host, Extra: tt.extra, Moves: []fleet.Category{"a"}, Due: map[fleet.Category]float64{"a": 0.5}})
+		if a := h.Arms["a"]; a.Round != tt.round || a.Due != tt.due || a.Entitled != 0.5*float64(i+1) || a.Fires != i+1 {
+			t.Errorf("fire %d, of host %q: got round %d, due %v of %v, want round %d and due %v", i+1, tt.host, a.Round, a.Due, a.Entitled, tt.round, tt.due)
+		}
 	}
 }
 

@@ -184,7 +184,28 @@ func TestCleanFailover(t *testing.T) {
 	}
 }
 
-// TestRestoredBackup has the server go on from a backup, which nothing but the count of writes
+// TestRefusedWriteIsNotRemembered has the server refuse a commit: a machine that remembered it would miss it as lost.
+func TestRefusedWriteIsNotRemembered(t *testing.T) {
+	t.Parallel()
+	c := alone(t)
+	var of memory
+	a := machine(t, "a", &of, c)
+	take(t, a, "kept", "bob")
+	before := of.Seen()
+	must.Do(t, c.SQL(`create function public.no() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
+		create constraint trigger no after insert on `+a.schema+`.pauses deferrable initially deferred for each row execute function public.no()`))
+	if err := a.Pause(t.Context(), fleet.Pause{Category: "code", Reason: "so"}); err == nil {
+		t.Fatal("the server refuses no commit: this is no test")
+	}
+	if got := of.Seen(); got != before || before.Writes == 0 {
+		t.Errorf("seen %+v after a write that was refused, want %+v", got, before)
+	}
+	must.Do(t, c.SQL("drop function public.no() cascade"), a.Pause(t.Context(), fleet.Pause{Category: "code", Reason: "so"}))
+	if got, l := of.Seen(), lineage(t, a); got.Writes != before.Writes+1 || l.Lost != 0 {
+		t.Errorf("seen %+v, and the lineage %+v; want one write more, and nothing lost", got, l)
+	}
+}
+
 // TestRestoredByWord has a machine come first whose own writes are all there. Those of another are not, and would be
 // granted at the same epochs, unless a person says that the data are those of a backup.
 func TestRestoredByWord(t *testing.T) {
@@ -212,6 +233,7 @@ func TestRestoredByWord(t *testing.T) {
 	}
 }
 
+// TestRestoredBackup has the server go on from a backup, which nothing but the count of writes
 // shows.
 func TestRestoredBackup(t *testing.T) {
 	t.Parallel()
