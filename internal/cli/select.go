@@ -108,10 +108,4 @@ func (a *app) printExplain(s rank.Selection) {
 		}
 		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain.Text(string(b.ID)), b.Category, plain.Text(reason))
 	}
-	if s.Alone() {
-		return
-	}
-	h := s.Health()
-	fmt.Fprintf(a.Stdout, "health, over all time: sessions/entitled %.2f to %.2f, %.1f effective categories, %d alarms in %d sessions, %.0f%% did nothing\n",
-		h.MinRatio, h.MaxRatio, h.Effective, h.Alarms, h.Sessions, 100*h.NoopRate)
 }

@@ -92,40 +92,6 @@ func TestReasonNamesWhatCounts(t *testing.T) {
 	}
 }
 
-// account has a category with so many sessions, of the entitlement, and so on.
-func account(c fleet.Category, sessions int, entitled float64, alarms, noops int) Candidate {
-	return candidate(c, func(c *Candidate) {
-		c.Arm.Sessions, c.Arm.Entitled, c.Arm.Alarms, c.Arm.NoopsEver = sessions, entitled, alarms, noops
-	})
-}
-
-func TestHealth(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name       string
-		candidates []Candidate
-		want       Health
-	}{
-		{"nobody", nil, Health{}},
-		{"nothing yet", []Candidate{account("a", 0, 0, 0, 0)}, Health{}},
-		{"two alike", []Candidate{account("a", 10, 10, 0, 0), account("b", 10, 8, 0, 0)}, Health{MinRatio: 1, MaxRatio: 1.25, Effective: 2, Sessions: 20}},
-		{"one of two starves", []Candidate{account("a", 20, 10, 1, 2), account("b", 0, 10, 2, 3)}, Health{MaxRatio: 2, Effective: 1, Alarms: 3, Sessions: 20, NoopRate: 0.25}},
-		{"one is new", []Candidate{account("a", 9, 10, 0, 0), account("b", 0, 0.9, 0, 0)}, Health{MinRatio: 0.9, MaxRatio: 0.9, Effective: 1, Sessions: 9}},
-		{"four alike, one out", []Candidate{
-			account("a", 5, 5, 0, 0), account("b", 5, 5, 0, 0), account("c", 5, 5, 0, 0), {Category: "d", Out: "paused: by bob", Arm: account("d", 5, 5, 0, 0).Arm},
-		}, Health{MinRatio: 1, MaxRatio: 1, Effective: 4, Sessions: 20}},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			got := Rank(testInput(tt.candidates...)).Health()
-			if got.Effective = math.Round(got.Effective*1e9) / 1e9; got != tt.want {
-				t.Errorf("got %+v, want %+v", got, tt.want)
-			}
-		})
-	}
-}
-
 // anyState is a ranking of categories in states that any history could leave, however odd.
 func anyState(t *rapid.T) Selection {
 	number := func(name string, low, high float64) float64 { return rapid.Float64Range(low, high).Draw(t, name) }
