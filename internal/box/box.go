@@ -30,8 +30,7 @@ type Places struct {
 	Files     fleet.RunFiles
 	Programs  []string // that the process needs to start: files, or the folders they are installed in
 	Path      []string // the folders of its PATH
-	Own       []string // its agent's own folders and files
-	Settings  []string // in these, what the agent is configured by
+	Own       fleet.Own
 	Borrowed  []string // the folders of objects that a clone of the run's own borrows; none: git's data is everybody's
 	Tokens    []string // settings of tools in the home folder that have a token in them: only the configuration lets a box read these
 	Read      []string // that the configuration lists
@@ -51,12 +50,14 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 		tools := slices.DeleteFunc(below(p.Home, toolChains()...), func(path string) bool { return slices.Contains(p.Tokens, path) })
 		b.Read = slices.Concat(b.Read, system(), tools, p.Path)
 	}
-	b.Write = slices.Concat(p.Own, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
+	p.Own.Private = slices.DeleteFunc(p.Own.Private, func(path string) bool { return slices.Contains(p.Write, path) }) // a person said so
+	b.Write = slices.Concat(p.Own.Private, p.Own.Copied, p.Own.Shared, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
-	b.Made = slices.Clone(p.Settings)
+	b.Made = slices.Clone(p.Own.Fixed)
 	p.git(&b)
 	b.Fixed = append(b.Fixed, b.Made...)
-	b.Own, b.Made = p.Own, slices.Concat(b.Made, p.Own)
+	folders := slices.DeleteFunc(slices.Clone(p.Own.Shared), func(path string) bool { return filepath.Ext(path) != "" }) // a login is no folder
+	b.Own, b.Made = p.Own, slices.Concat(b.Made, p.Own.Private, p.Own.Copied, folders)
 	slices.Sort(b.Made) // a folder before what is in it
 	b.Hidden = []string{p.State}
 	b.Read = slices.DeleteFunc(b.Read, p.shows)
@@ -86,7 +87,7 @@ func (p Places) Kept(b fleet.Box) (list []string) {
 		}
 	}
 	for _, path := range b.Write {
-		if path != p.Dir && covers(p.Dir, path) && !Within(b.Own, path) {
+		if path != p.Dir && covers(p.Dir, path) && !Within(b.Own.All(), path) {
 			list = append(list, path)
 		}
 	}
@@ -102,12 +103,12 @@ func (p Places) Astray(target, dir string) bool {
 // Judging is the box for a check or a grader, which may run what the agent wrote: it is given
 // nothing of the agent's own, and a folder for /tmp in which the agent was not. A grader that asks
 // a model has the folders and settings of the program by which it asks.
-func Judging(b fleet.Box, tmp string, read, own, settings []string) fleet.Box {
-	agents := func(path string) bool { return Within(b.Own, path) }
+func Judging(b fleet.Box, tmp string, read []string, own fleet.Own) fleet.Box {
+	agents := func(path string) bool { return Within(b.Own.All(), path) }
 	b.Tmp = tmp
 	b.Read = clean(slices.Concat(b.Read, read))
-	b.Write = clean(append(slices.DeleteFunc(slices.Clone(b.Write), agents), own...))
-	b.Fixed = clean(append(slices.DeleteFunc(slices.Clone(b.Fixed), agents), settings...))
+	b.Write = clean(slices.Concat(slices.DeleteFunc(slices.Clone(b.Write), agents), own.Private, own.Copied, own.Shared))
+	b.Fixed = clean(append(slices.DeleteFunc(slices.Clone(b.Fixed), agents), own.Fixed...))
 	b.Own = own
 	return b
 }

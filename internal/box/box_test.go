@@ -18,7 +18,7 @@ func places(worktree bool) box.Places {
 		Home: "/h", State: "/s", Config: "/w/stint.toml", Guarded: []string{"/w/prompts/code.md", "/opt/rank"},
 		Dir: "/w", GitDir: "/w/.git", GitCommon: "/w/.git", Files: fleet.FilesOf("/s", "r"),
 		Programs: []string{"/h/.nvm/bin/claude"}, Path: []string{"/usr/bin", "/h", "bin", "/h/bin"},
-		Own: []string{"/h/.claude"}, Settings: []string{"/h/.claude/settings.json"},
+		Own:  own("/h/.claude"),
 		Read: []string{"/srv/data"}, Write: []string{"/srv/cache"},
 	}
 	if worktree {
@@ -27,10 +27,17 @@ func places(worktree bool) box.Places {
 	return p
 }
 
+// own are what a program keeps in a folder.
+func own(folder string) fleet.Own {
+	return fleet.Own{
+		Private: []string{folder}, Copied: []string{folder + ".json"}, Shared: []string{folder + "/projects"}, Fixed: []string{folder + "/settings.json"},
+	}
+}
+
 func TestForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	b := box.For(fleet.BoxWorkspace, places(false))
-	want := []string{"/h/.claude", "/s/cache", "/s/runs/r/out", "/srv/cache", "/w", "/w/.git"}
+	want := []string{"/h/.claude", "/h/.claude.json", "/h/.claude/projects", "/s/cache", "/s/runs/r/out", "/srv/cache", "/w", "/w/.git"}
 	must.Equal(t, "write", b.Write, want)
 	want = []string{
 		"/h/.claude/settings.json", "/w/.git/config", "/w/.git/config.worktree", "/w/.git/hooks", "/w/.git/info", "/w/.git/modules",
@@ -52,7 +59,7 @@ func TestForAWorktree(t *testing.T) {
 	t.Parallel()
 	b := box.For(fleet.BoxWorkspace, places(true))
 	want := []string{
-		"/h/.claude", "/s/cache", "/s/runs/r/out", "/s/worktrees/r", "/srv/cache", "/w/.git/logs", "/w/.git/objects", "/w/.git/refs", "/w/.git/worktrees/r",
+		"/h/.claude", "/h/.claude.json", "/h/.claude/projects", "/s/cache", "/s/runs/r/out", "/s/worktrees/r", "/srv/cache", "/w/.git/logs", "/w/.git/objects", "/w/.git/refs", "/w/.git/worktrees/r",
 	}
 	must.Equal(t, "write", b.Write, want)
 	want = []string{
@@ -104,7 +111,7 @@ func TestFault(t *testing.T) {
 // TestJudging leaves what judges a session nothing of its agent's.
 func TestJudging(t *testing.T) {
 	t.Parallel()
-	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", []string{"/h/judge", "an argument"}, nil, nil)
+	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", []string{"/h/judge", "an argument"}, fleet.Own{})
 	if slices.Contains(b.Write, "/h/.claude") || slices.Contains(b.Fixed, "/h/.claude/settings.json") {
 		t.Errorf("got %q and %q, want nothing of the agent's", b.Write, b.Fixed)
 	}
@@ -114,8 +121,8 @@ func TestJudging(t *testing.T) {
 	if !slices.Contains(b.Read, "/h/judge") || slices.Contains(b.Read, "an argument") || !slices.Contains(b.Fixed, "/w/stint.toml") {
 		t.Errorf("got %+v, want the judge to be read, and the rest as it was", b)
 	}
-	asking := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", nil, []string{"/h/.codex"}, []string{"/h/.codex/config.toml"})
-	if !slices.Contains(asking.Write, "/h/.codex") || !slices.Contains(asking.Fixed, "/h/.codex/config.toml") || slices.Contains(asking.Write, "/h/.claude") {
+	asking := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/j", nil, own("/h/.codex"))
+	if !slices.Contains(asking.Write, "/h/.codex") || !slices.Contains(asking.Fixed, "/h/.codex/settings.json") || slices.Contains(asking.Write, "/h/.claude") {
 		t.Errorf("got %q and %q, want the folders of the program that the grader asks by, and no others", asking.Write, asking.Fixed)
 	}
 }
@@ -135,6 +142,29 @@ func TestNamespace(t *testing.T) {
 		" --ro-bind-try /w/state/prompt /w/state/prompt --remount-ro / --remount-ro /w/state --chdir /w -- a b"
 	if diff := cmp.Diff(strings.Join(box.Namespace(b, "/w", []string{"a", "b"}), " "), want); diff != "" {
 		t.Errorf("(-got +want):\n%s", diff)
+	}
+}
+
+// TestNamespaceOfOwn shows an agent its own folder as an empty one with its settings and what is shared, and a copy of its file.
+// What a person lets it write it may write.
+func TestNamespaceOfOwn(t *testing.T) {
+	t.Parallel()
+	p := places(false)
+	b := box.For(fleet.BoxWorkspace, p)
+	b.Layers.Namespaces = "bwrap"
+	line := strings.Join(box.Namespace(b, "/w", nil), " ")
+	want := " --tmpfs /h/.claude --bind /s/runs/r/tmp-h-.claude.json /h/.claude.json --bind-try /h/.claude/projects /h/.claude/projects" +
+		" --ro-bind-try /h/.claude/settings.json /h/.claude/settings.json "
+	if !strings.Contains(line, want) {
+		t.Errorf("got %s, want %s in it", line, want)
+	}
+	b.Layers = fleet.BoxLayers{Landlock: 7}
+	if missing := strings.Join(box.Missing(b), ""); !strings.Contains(missing, "an agent can change /h/.claude") {
+		t.Errorf("got %q by Landlock alone, want what it can change", missing)
+	}
+	p.Write = append(p.Write, "/h/.claude")
+	if b = box.For(fleet.BoxWorkspace, p); len(b.Own.Private) > 0 {
+		t.Errorf("got %q, want that a person said so", b.Own.Private)
 	}
 }
 

@@ -79,7 +79,7 @@ func Missing(b fleet.Box) (list []string) {
 		has = append(has, WallNetwork)
 	}
 	for _, w := range walls() {
-		switch kept := slices.Concat(b.Fixed, b.Hidden); {
+		switch kept := slices.Concat(b.Fixed, b.Hidden, b.Own.Private, b.Own.Copied); {
 		case slices.Contains(has, w.Wall) || w.Wall == WallFixed && len(kept) == 0:
 		case w.Wall == WallFixed:
 			list = append(list, "an agent can change "+fleet.Listed(kept))

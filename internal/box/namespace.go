@@ -33,6 +33,8 @@ func Namespace(b fleet.Box, dir string, command []string) []string {
 			argv = append(argv, way, path)
 		case "--symlink":
 			argv = append(argv, way, b.Links[path], path)
+		case copied:
+			argv = append(argv, "--bind", b.Copy(path), path)
 		default:
 			argv = append(argv, way, path, path)
 		}
@@ -42,6 +44,9 @@ func Namespace(b fleet.Box, dir string, command []string) []string {
 	}
 	return slices.Concat(argv, []string{"--chdir", dir, "--"}, command)
 }
+
+// copied has a file of the agent's own be the run's copy of it.
+const copied = "copy"
 
 // mounts says for each path how it gets into the namespace, which has its own /proc and /dev.
 func mounts(b fleet.Box) map[string]string {
@@ -61,8 +66,11 @@ func mounts(b fleet.Box) map[string]string {
 	for _, path := range b.Write {
 		bind("--bind-try", path)
 	}
-	for _, path := range b.Hidden {
+	for _, path := range slices.Concat(b.Hidden, b.Own.Private) {
 		how[path] = "--tmpfs"
+	}
+	for _, path := range b.Own.Copied {
+		how[path] = copied
 	}
 	for _, path := range b.Fixed {
 		how[path] = "--ro-bind-try"
@@ -70,7 +78,7 @@ func mounts(b fleet.Box) map[string]string {
 	// A folder that is mounted cannot be renamed. One on the way to what is fixed or hidden
 	// could else be moved away with it, and another made in its place.
 	for _, path := range slices.Concat(b.Fixed, b.Hidden) {
-		for up := filepath.Dir(path); Within(b.Write, up); up = filepath.Dir(up) {
+		for up := filepath.Dir(path); Within(b.Write, up) && !Within(b.Own.Private, up); up = filepath.Dir(up) {
 			how[up] = cmp.Or(how[up], "--bind-try")
 		}
 	}

@@ -130,7 +130,7 @@ func (e *Engine) box(ctx context.Context, a assignment, agent config.Agent) (fle
 	for _, program := range agent.Programs() {
 		p.Programs = append(p.Programs, e.Boxes.Needs(program, passed, a.dir)...)
 	}
-	p.Own, p.Settings = agent.CLI.Own(variable)
+	p.Own = agent.CLI.Own(variable, a.dir)
 	if fault := p.Fault(); fault != "" {
 		return fleet.Box{}, fleet.WithHint(fmt.Errorf("read and write of agent %s: %s", a.run.Agent, fault),
 			`list what is in it; box = "open" is for an agent that may have all of it`)
@@ -284,20 +284,20 @@ func withoutTokens(text string) string {
 func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Duration, asks bool) (Question, error) {
 	q := Question{Run: spec.Run, Argv: argv, Dir: spec.Dir, Timeout: timeout, Box: spec.Box}
 	environment, variable := slices.Clone(spec.Judging), func(name string) string { return fleet.Variable(spec.Environment, name) }
-	var read, own, settings []string
+	var read []string
+	var own fleet.Own
 	for _, word := range argv {
 		agent := config.Preset(filepath.Base(word))
 		if !asks || len(agent.Command) == 0 {
 			continue
 		}
-		folders, files := agent.CLI.Own(variable)
-		own, settings = append(own, folders...), append(settings, files...)
+		own = agent.CLI.Own(variable, spec.Dir)
 		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
 		environment = append(environment, agent.Passed(variable)...)
 	}
 	if !q.Box.Open() {
 		read = slices.Concat(e.Boxes.Needs(argv[0], environment, spec.Dir), argv[1:], read)
-		q.Box = box.Judging(q.Box, spec.Files.Judge, read, own, settings)
+		q.Box = box.Judging(q.Box, spec.Files.Judge, read, own)
 	}
 	q.Environment = boxed(q.Box, environment)
 	return q, strayed(q.Box, box.Places{Dir: spec.Dir})

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +27,7 @@ type Box struct {
 	Read    []string          // files, and folders with all that is in them
 	Links   map[string]string // among Read: links, and what they lead to, which is there as well
 	Write   []string          // and read
-	Own     []string          // of Write, what an agent keeps for itself: its login, its sessions
+	Own     Own               // what an agent keeps for itself; of Write, but for the settings
 	Fixed   []string          // below Write, and not to be changed
 	Made    []string          // what stint makes where it is missing: else a process could, or could not
 	Hidden  []string          // folders below Read or Write that are not to be seen
@@ -35,6 +36,21 @@ type Box struct {
 	Network *[]int            // the TCP ports that it may connect to; nil: all, and all other protocols
 	Layers  BoxLayers
 }
+
+// Own lists what a program keeps for itself. A process in a namespace changes nothing of it but what is shared: else it could
+// plant what the person's next start of the program runs.
+type Own struct {
+	Private []string // folders that are empty to it but for what follows, and lose what it makes there
+	Copied  []string // files of which it has a copy
+	Shared  []string // in these folders, the login and the sessions
+	Fixed   []string // in these folders, the settings
+}
+
+// All are its folders and files.
+func (o Own) All() []string { return slices.Concat(o.Private, o.Copied, o.Shared, o.Fixed) }
+
+// Copy is where the copy of a file of the agent's own is, in the folder of the run.
+func (b Box) Copy(path string) string { return b.Tmp + strings.ReplaceAll(path, "/", "-") }
 
 // Open reports whether there is no box.
 func (b Box) Open() bool { return b.Profile == "" || b.Profile == BoxOpen }

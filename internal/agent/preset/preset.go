@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -100,14 +101,16 @@ type Login struct {
 	Address   string   `json:"address"` // the setting that has the address of its service
 }
 
-// Folder is a folder in which a program keeps its login, its settings and its sessions.
+// Folder is a folder in which a program keeps its login, its settings and its sessions. What a session writes there is gone
+// with it, but for what is shared.
 type Folder struct {
 	Path     string   `json:"path"`      // "~/" is the home folder
 	Variable string   `json:"variable"`  // of the environment, that names another in place of it
-	Login    string   `json:"login"`     // the file that has its login; empty: none has
-	Beside   []string `json:"beside"`    // what else it keeps in the home folder, unless the variable names another
-	ReadOnly []string `json:"read_only"` // what runs, or decides what runs, at its next start, for people as well
-	Except   []string `json:"except"`    // in these, what it writes itself
+	Login    string   `json:"login"`     // the file that has its login, which it may renew; empty: none has
+	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names its own
+	ReadOnly []string `json:"read_only"` // what sessions see of it
+	Private  []string `json:"private"`   // in this, what they make for themselves
+	Copied   []string `json:"copied"`    // files beside it, in the folder where the variable names one, of which they have a copy
 }
 
 // Sandbox is what a program needs and leaves where it makes a sandbox of its own.
@@ -237,28 +240,37 @@ func (c CLI) SilenceTime() time.Duration {
 	return d
 }
 
-// Own are the folders and files in which the program keeps its login, its settings and its sessions, and settings those of
-// them that say what it runs, for people as well.
-func (c CLI) Own(getenv func(string) string) (own, settings []string) {
+// Own lists what the program keeps for itself, for a session that works in dir.
+func (c CLI) Own(getenv func(string) string, dir string) (own fleet.Own) {
+	named := strings.Map(func(r rune) rune {
+		if r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '-'
+	}, dir)
 	for _, f := range c.Folders {
 		folder := f.In(getenv)
 		if folder == "" {
 			continue
 		}
-		own = append(own, folder)
-		if f.Variable == "" || getenv(f.Variable) == "" {
-			for _, name := range f.Beside {
-				own = append(own, filepath.Join(getenv("HOME"), name))
+		in := func(folder string, names []string) (list []string) {
+			for _, name := range names {
+				list = append(list, filepath.Join(folder, strings.ReplaceAll(name, "{dir}", named)))
 			}
+			return list
 		}
-		for _, name := range f.ReadOnly {
-			settings = append(settings, filepath.Join(folder, name))
+		beside := folder
+		if f.Variable == "" || getenv(f.Variable) == "" {
+			beside = filepath.Dir(folder)
 		}
-		for _, name := range f.Except {
-			own = append(own, filepath.Join(folder, name))
+		own.Private = slices.Concat(own.Private, []string{folder}, in(folder, f.Private))
+		own.Copied = append(own.Copied, in(beside, f.Copied)...)
+		own.Fixed = append(own.Fixed, in(folder, f.ReadOnly)...)
+		if own.Shared = append(own.Shared, in(folder, f.Shared)...); f.Login != "" {
+			own.Shared = append(own.Shared, filepath.Join(folder, f.Login))
 		}
 	}
-	return own, settings
+	return own
 }
 
 // In is the folder by an environment; empty without a home folder.

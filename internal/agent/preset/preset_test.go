@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stint/internal/agent/preset"
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -92,16 +93,22 @@ func TestHelperGlob(t *testing.T) {
 
 func TestOwn(t *testing.T) {
 	t.Parallel()
-	own, settings := parsed(t, "claude").Own(environment("HOME", "/home/bob"))
-	if !slices.Equal(own, []string{"/home/bob/.claude", "/home/bob/.claude.json"}) || !slices.Contains(settings, "/home/bob/.claude/hooks") {
-		t.Errorf("got %q and %q", own, settings)
+	const dir = "/var/s/clones/a_1"
+	got := parsed(t, "claude").Own(environment("HOME", "/home/bob"), dir)
+	if !slices.Contains(got.Fixed, "/home/bob/.claude/hooks") {
+		t.Errorf("got %q fixed, want the hooks among it", got.Fixed)
 	}
-	own, _ = parsed(t, "gptme").Own(environment("HOME", "/home/bob", "XDG_CONFIG_HOME", "/etc/bob"))
-	if !slices.Equal(own, []string{"/etc/bob/gptme"}) {
-		t.Errorf("got %q, want the program's own in a folder of many", own)
-	}
-	if own, settings = parsed(t, "codex").Own(environment()); own != nil || settings != nil {
-		t.Errorf("got %q and %q of nobody's home", own, settings)
+	got.Fixed = nil
+	must.Equal(t, "claude", got, fleet.Own{
+		Private: []string{"/home/bob/.claude"}, Copied: []string{"/home/bob/.claude.json"},
+		Shared: []string{"/home/bob/.claude/projects/-var-s-clones-a-1", "/home/bob/.claude/.credentials.json"},
+	})
+	got = parsed(t, "claude").Own(environment("HOME", "/home/bob", "CLAUDE_CONFIG_DIR", "/own"), dir)
+	must.Equal(t, "named", got.Copied, []string{"/own/.claude.json"})
+	got = parsed(t, "gptme").Own(environment("HOME", "/home/bob", "XDG_CONFIG_HOME", "/etc/bob"), dir)
+	must.Equal(t, "in a folder of many", got.Private, []string{"/etc/bob/gptme", "/home/bob/.local/share/gptme"})
+	if got = parsed(t, "codex").Own(environment(), dir); got.All() != nil {
+		t.Errorf("got %+v of nobody's home", got)
 	}
 }
 

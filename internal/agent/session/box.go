@@ -39,6 +39,7 @@ func (r Runner) Boxed(b fleet.Box, dir, program string, argv []string) []string 
 // within is the command line by which stint follows an order in its box.
 func (r Runner) within(o inside.Order, dir string, program ...string) []string {
 	o.Box = resolved(o.Box)
+	copyOwn(o.Box)
 	first := o.Command(r.Stint, program...)
 	if o.Box.Layers.Namespaces == "" {
 		return first
@@ -54,7 +55,7 @@ func (r Runner) within(o inside.Order, dir string, program ...string) []string {
 // be there to lead on.
 func resolved(b fleet.Box) fleet.Box {
 	b.Links = map[string]string{}
-	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden} {
+	for _, list := range []*[]string{&b.Read, &b.Write, &b.Fixed, &b.Hidden, &b.Own.Private, &b.Own.Copied} {
 		var there []string
 		for _, path := range *list {
 			target, err := filepath.EvalSymlinks(path)
@@ -74,6 +75,17 @@ func resolved(b fleet.Box) fleet.Box {
 		*list = there
 	}
 	return b
+}
+
+// copyOwn makes the copies of files of an agent's own, as they are now. Without its copy, there is no box.
+//
+// If we die in it, a copy is half there: it goes with the folder of the run.
+func copyOwn(b fleet.Box) {
+	for _, path := range b.Own.Copied {
+		if text, err := os.ReadFile(path); err == nil {
+			_ = os.WriteFile(b.Copy(path), text, 0o600)
+		}
+	}
 }
 
 // Prove tries the box from inside, and returns it with the layers that hold on this machine. An error says which
@@ -153,13 +165,16 @@ func (r Runner) try(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (stat
 // If we die before that, the canary is left in the folder of the run, and goes with it. A file outside that the
 // process in the box could make, which takes a missing wall, stays.
 func newTrial(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (t *inside.Trial, over func(), err error) {
-	err = errors.Join(makeMissing(b.Made), os.WriteFile(with.Files.Canary, []byte("no session reads this\n"), 0o600))
+	err = errors.Join(makeMissing(b), os.WriteFile(with.Files.Canary, []byte("no session reads this\n"), 0o600))
 	if err != nil {
 		return nil, nil, err
 	}
 	t = &inside.Trial{Name: "stint-trial-" + rand.Text(), Canary: with.Files.Canary, Sockets: with.Sockets, Supervisor: os.Getpid(), Spaces: inside.Spaces()}
 	for _, path := range []string{with.Home, with.State} {
 		t.Folders = append(t.Folders, inside.At(path))
+	}
+	for _, path := range b.Own.Private {
+		t.Private = append(t.Private, inside.At(path))
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "unix", "@"+t.Name)
 	if err != nil {
@@ -287,12 +302,17 @@ func (r Runner) Needs(program string, environment []string, dir string) (list []
 }
 
 // makeMissing makes files and folders with nothing in them.
-func makeMissing(paths []string) error {
-	for _, path := range paths {
-		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+func makeMissing(b fleet.Box) error {
+	for _, path := range b.Made {
+		kind, parent := filepath.Ext(strings.TrimPrefix(filepath.Base(path), ".")), filepath.Dir(path)
+		if kind == "" && !slices.Contains(b.Own.Fixed, path) && slices.Contains(b.Own.All(), path) {
+			if err := os.MkdirAll(parent, 0o700); err != nil { // the program would make it at its first start
+				return err
+			}
+		}
+		if _, err := os.Stat(parent); err != nil {
 			continue // neither is what it belongs to
 		}
-		kind := filepath.Ext(strings.TrimPrefix(filepath.Base(path), "."))
 		if kind == "" {
 			if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 				return err

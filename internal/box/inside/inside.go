@@ -55,6 +55,7 @@ type Trial struct {
 	Name       string   // of an abstract socket that the supervisor listens on, and of the files to make
 	Canary     string   // a file in the folder of the run
 	Folders    []Folder // to list and to make a file in, unless the box has them
+	Private    []Folder // that the process must have others in place of
 	Sockets    []string // to connect to
 	Supervisor int      // its process
 	Spaces     []string // its namespaces, see [Spaces]
@@ -254,6 +255,7 @@ func (t Trial) broken(b fleet.Box) (list []box.Wall) {
 	through(err == nil || os.Chmod(t.Canary, 0o600) == nil, box.WallNames)
 	through(err == nil && os.Truncate(t.Canary, info.Size()) == nil, box.WallTruncation)
 	through(slices.ContainsFunc(b.Fixed, func(path string) bool { return unix.Access(path, unix.W_OK) == nil }), box.WallFixed)
+	through(slices.ContainsFunc(t.Private, func(f Folder) bool { return f == At(f.Path) }), box.WallFixed)
 	apart := slices.EqualFunc(t.Spaces, Spaces(), func(theirs, ours string) bool { return ours != "" && ours != theirs })
 	through(!apart, box.WallNamespace, box.WallMemory)
 	through(!apart && reads(fmt.Sprintf("/proc/%d/environ", t.Supervisor)), box.WallProcesses)
