@@ -47,7 +47,7 @@ func newLogs(a *app) *cobra.Command {
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
 		Long: `Print what the agent of a run printed; for a category, of the run under way or else
-the last one. The JSON of claude, codex and gptme becomes text: the model's words stand as
+the last one. The JSON of a preset's program becomes text: the model's words stand as
 they are, "$" marks a command, ">" another tool, "!" an error, a retry or a rate limit, "~"
 a thought, and "*" the beginning and the end with tokens and cost. Control characters are
 replaced. --raw prints every byte of the log, into a file or a pipe.

@@ -43,11 +43,16 @@ func TestPresetsAsShipped(t *testing.T) {
 			"--allowedTools", "Bash", "--disallowedTools", "ScheduleWakeup",
 			"--settings", `{"sandbox":{"enabled":false}}`, "--add-dir", "{run_dir}", "{cache_dir}",
 		},
-		"codex":   {"codex", "exec", "--json", "--sandbox", "danger-full-access", "-c", "allow_login_shell=false", "-"},
-		"gptme":   {"gptme", "--non-interactive", "--output-format", "json"},
-		"command": nil,
+		"codex":    {"codex", "exec", "--json", "--sandbox", "danger-full-access", "-c", "allow_login_shell=false", "-"},
+		"copilot":  {"copilot", "--allow-all-tools", "--output-format", "json", "-p"},
+		"gemini":   {"gemini", "--approval-mode", "yolo", "--skip-trust", "-o", "stream-json"},
+		"gptme":    {"gptme", "--non-interactive", "--output-format", "json"},
+		"kimi":     {"kimi", "--output-format", "stream-json", "-p"},
+		"opencode": {"opencode", "run", "--format", "json", "--auto"},
+		"pi":       {"pi", "-p", "--mode", "json"},
+		"qwen":     {"qwen", "-y", "-o", "stream-json"},
+		"command":  nil,
 	}
-	programs := map[string][]string{"claude": {"claude"}, "codex": {"codex"}, "gptme": {"gptme"}}
 	for _, name := range preset.Names() {
 		agent := config.Preset(name)
 		if diff := cmp.Diff(agent.Command, want[name]); diff != "" {
@@ -56,7 +61,7 @@ func TestPresetsAsShipped(t *testing.T) {
 		if name == preset.Any {
 			continue
 		}
-		if diff := cmp.Diff(agent.Programs(), programs[name]); diff != "" {
+		if diff := cmp.Diff(agent.Programs(), []string{name}); diff != "" {
 			t.Errorf("%s: programs (-got +want):\n%s", name, diff)
 		}
 	}
@@ -116,7 +121,7 @@ func TestPresetRefuses(t *testing.T) {
 	t.Parallel()
 	in := func(line string) string { return strings.Replace(least, "[category", line+"\n[category", 1) }
 	refuses(t, []unfit{
-		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "gptme", not "cluade"`, `write preset = "claude"`},
+		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "copilot" or "gemini" or "gptme" or "kimi" or "opencode" or "pi" or "qwen", not "cluade"`, `write preset = "claude"`},
 		{
 			"pattern", in(`cli.faults = ["quota: limit ("]`),
 			"5:1: agent.claude.cli: fault \"quota: limit (\": error parsing regexp: missing closing ): `(?m)limit (`",

@@ -279,8 +279,8 @@ func withoutTokens(text string) string {
 }
 
 // question prepares a check or a grader: in the box of the session, with the files that the command
-// names. It may run the session's work, and so it gets no secret. A grader that names claude, codex or
-// gptme as a word of its own asks by it, with the login that the session has.
+// names. It may run the session's work, and so it gets no secret. A grader that names a
+// preset, such as claude, as a word of its own asks by it, with the login that the session has.
 func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Duration, asks bool) (Question, error) {
 	q := Question{Run: spec.Run, Argv: argv, Dir: spec.Dir, Timeout: timeout, Box: spec.Box}
 	environment, variable := slices.Clone(spec.Judging), func(name string) string { return fleet.Variable(spec.Environment, name) }

@@ -152,6 +152,10 @@ func used(input any) string {
 	case nil:
 		return ""
 	case string:
+		var fields map[string]any
+		if json.Unmarshal([]byte(v), &fields) == nil && len(fields) > 0 {
+			return used(fields)
+		}
 		return v
 	case map[string]any:
 		for _, name := range []string{"command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt"} {

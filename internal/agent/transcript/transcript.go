@@ -207,7 +207,7 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 	wait := milliseconds(i.at(r.WaitMS))
 	switch {
 	case is("error"):
-		s.Err = text
+		s.Err = cmp.Or(text, s.Err) // the last word may be without any
 		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
 	case is("fault"):
 		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
@@ -397,8 +397,11 @@ func objectIn(line []byte) []byte {
 	if bytes.HasPrefix(line, []byte("{")) {
 		return line
 	}
-	if at := bytes.Index(line, []byte(`{"type":"`)); at >= 0 {
-		return line[at:]
+	for at := bytes.IndexByte(line, '{'); at >= 0; at = bytes.IndexByte(line, '{') {
+		if line = line[at:]; bytes.HasPrefix(line, []byte(`{"type":"`)) || bytes.HasPrefix(line, []byte(`{"role":"`)) {
+			return line
+		}
+		line = line[1:]
 	}
 	return nil
 }
