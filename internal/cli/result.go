@@ -46,7 +46,7 @@ said before. What the file may not say is refused. "stint help agents" says what
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar((*string)(&r.Outcome), "outcome", "", "the `OUTCOME`: productive, noop, nothing, failed or quota")
+	f.StringVar((*string)(&r.Outcome), "outcome", "", "the `OUTCOME`: productive, noop, nothing, failed, quota or unavailable")
 	f.Float64Var(&value, "grade", 0, "your own grade, a `NUMBER` from 0 to 1")
 	f.StringVar(&r.Reason, "reason", "", "why: a line of `TEXT` for people")
 	f.Var(textFlag(&state), "task-state", "the state in which you leave the task")

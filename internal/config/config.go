@@ -3,8 +3,8 @@
 //
 // It only reads, and it looks at nothing but the file, the environment handed to it and
 // the environment files that agents have: whether the workspace, the tasks, the agents and the prompts exist is for
-// those who use them to find out. It runs no command and expands nothing: "~" and
-// "$HOME" in a path are refused or taken as they are written.
+// those who use them to find out. It runs no command and expands nothing but "~/" in what
+// an agent may reach: elsewhere "~" and "$HOME" in a path are refused or taken as they are written.
 //
 // Each key is a field of [Config] or of a struct below it, whose tags are in decode.go. From there it is
 // read, checked and shown, and so is the JSON Schema made.
@@ -185,9 +185,9 @@ func (b Budget) Amounts() rank.Amounts {
 type Agent struct {
 	Preset string           `toml:"preset" form:"preset"`
 	Box    fleet.BoxProfile `toml:"box"` // how far it is closed in
-	// What it may reach beside what its box has by itself.
-	Read  []string `toml:"read" form:"absolute" example:"/srv/data"`
-	Write []string `toml:"write" form:"absolute" example:"/srv/data"`
+	// What it may reach beside what its box has by itself. "~/" is its home folder.
+	Read  []string `toml:"read" form:"home" example:"/srv/data"`
+	Write []string `toml:"write" form:"home" example:"/srv/data"`
 	// The TCP ports that it may connect to; nil: anything.
 	Network *[]int `toml:"network"`
 	// The program and its arguments, at least the program.

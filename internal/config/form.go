@@ -62,6 +62,13 @@ func formOf(name string) form {
 		return form{checked(checkModel), "", `^([^*]+\*?|\*)$`, nil}
 	case "absolute":
 		return form{pathThat("an absolute path", filepath.IsAbs), "/var/lib/stint/bob", "^/", nil}
+	case "home":
+		return form{func(s string) (string, error) {
+			if filepath.IsAbs(s) || strings.HasPrefix(s, "~/") && filepath.Clean(s) != "~" {
+				return filepath.Clean(s), nil
+			}
+			return "", wanted(`an absolute path, or one that begins with "~/"`, s)
+		}, "/srv/data", "^(/|~/.)", nil}
 	case "path":
 		return form{pathThat("a path", func(s string) bool { return s != "" }), "", "^([^~]|~[^/])", nil}
 	case "file":

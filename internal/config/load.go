@@ -81,7 +81,7 @@ func Parse(path string, data []byte, o Options) (*Config, error) {
 	}
 	c.findStore(o)
 	c.findPaths()
-	c.fillAgents()
+	c.fillAgents(o)
 	c.addDefaultPool()
 	c.fillCategories(o)
 	c.fillPrices()
@@ -122,7 +122,7 @@ func (c *Config) findPaths() {
 }
 
 // fillAgents sets what an agent has by its other keys.
-func (c *Config) fillAgents() {
+func (c *Config) fillAgents(o Options) {
 	for name, a := range c.Agents {
 		key := dotted("agent", name)
 		if at := key + ".cli"; c.file.Has(at) {
@@ -137,6 +137,13 @@ func (c *Config) fillAgents() {
 			c.file.missing(key, key+".command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
 		case a.Box == fleet.BoxOpen && len(a.CLI.Sandbox.Command) > 0: // it makes the sandbox that it has itself
 			a.Command = a.CLI.Sandbox.Command
+		}
+		for _, paths := range [][]string{a.Read, a.Write} {
+			for i, path := range paths {
+				if paths[i] = preset.Home(path, cmp.Or(a.Environment["HOME"], o.getenv("HOME"))); paths[i] == "" {
+					c.file.Report(key, fmt.Errorf("%s: the home folder is not known", path), "write its own path")
+				}
+			}
 		}
 		c.Agents[name] = a
 	}

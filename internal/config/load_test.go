@@ -663,3 +663,17 @@ func TestLoadTakesTheMost(t *testing.T) {
 		t.Errorf("got %v, want 2m", got)
 	}
 }
+
+// TestHomeOfAnAgent has what it may reach begin with "~/": its own home folder, or else the user's.
+func TestHomeOfAnAgent(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(least, "[category", "read = [\"~/data/\"]\nwrite = [\"~/.tool\", \"/srv\"]\n[category", 1)
+	for home, own := range map[string]string{"/home/bob": "", "/own": "environment.HOME = \"/own\"\n"} {
+		path := write(t, strings.Replace(text, "[category", own+"[category", 1))
+		a := must.Get(config.Load(path, config.Options{Getenv: environment("HOME", "/home/bob")}))(t).Agents["claude"]
+		must.Equal(t, home, append(a.Read, a.Write...), []string{home + "/data", home + "/.tool", "/srv"})
+	}
+	if _, err := config.Load(write(t, text), config.Options{}); err == nil || !strings.Contains(err.Error(), "~/data: the home folder is not known") {
+		t.Errorf("got %v, want that nobody's home is not known", err)
+	}
+}

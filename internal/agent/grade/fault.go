@@ -1,6 +1,10 @@
 package grade
 
-import "stint/internal/fleet"
+import (
+	"cmp"
+
+	"stint/internal/fleet"
+)
 
 // Fault is an error of an agent's service, of its login, or of what it was asked.
 type Fault struct {
@@ -26,6 +30,24 @@ func faulted(e Evidence) bool {
 		return false
 	}
 	return e.Exit.End == fleet.Killed || e.Exit.Status != 0 || flag(e.Transcript.Success) < 0
+}
+
+// saysFault is the evidence with a failure of its service that the result file has, and is believed as a usage limit is: a
+// program that reports its faults itself has met none that it did not report. It rests the agent for minutes, an hour at most.
+func saysFault(e Evidence, said statement) Evidence {
+	if said.result.Outcome != fleet.Unavailable || e.Transcript != nil && !e.Trusted {
+		return e
+	}
+	var t Transcript
+	if e.Transcript != nil {
+		t = *e.Transcript
+	}
+	if t.Fault == nil {
+		t.Fault = &Fault{fleet.FaultServer, cmp.Or(said.result.Reason, "the agent says that its service failed")}
+	}
+	t.Success = new(false)
+	e.Transcript = &t
+	return e
 }
 
 // excused is the verdict on a session that a fault kept from working. A fault of the service or

@@ -1,11 +1,41 @@
 package grade
 
 import (
+	"strings"
 	"testing"
 
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
+
+// TestAFaultByTheResult believes the result file of an agent of which nothing else is known, or that is trusted.
+func TestAFaultByTheResult(t *testing.T) {
+	t.Parallel()
+	const result = `{"outcome":"unavailable","reason":"no route"}`
+	for name, tt := range map[string]struct {
+		e       Evidence
+		outcome fleet.Outcome
+		fault   fleet.FaultKind
+		reason  string
+	}{
+		"of any program": {Evidence{Exit: exited(0, result)}, fleet.Unavailable, fleet.FaultServer, "no route"},
+		"without a word": {Evidence{Exit: exited(1, `{"outcome":"unavailable"}`)}, fleet.Unavailable, fleet.FaultServer, "the agent says that its service failed"},
+		"after work":     {Evidence{Exit: exited(0, result), Commits: 1}, fleet.Productive, fleet.FaultServer, "1 commit"},
+		"of one that shows nothing": {
+			Evidence{Exit: exited(1, result), Transcript: &Transcript{}}, fleet.Failed, "",
+			"the agent exited with 1; the agent says that its service failed, and its output shows nothing of it",
+		},
+		"of a trusted one": {Evidence{Exit: exited(1, result), Transcript: &Transcript{}, Trusted: true}, fleet.Unavailable, fleet.FaultServer, "no route"},
+	} {
+		v := Judge(tt.e)
+		if v.Outcome != tt.outcome || v.Fault != tt.fault || !strings.HasPrefix(v.Reason, tt.reason) {
+			t.Errorf("%s: got %s, %q: %q", name, v.Outcome, v.Fault, v.Reason)
+		}
+		if v.Outcome == fleet.Unavailable && (v.Grade != nil || WantsOpinion(tt.e)) {
+			t.Errorf("%s: it is graded", name)
+		}
+	}
+}
 
 func TestJudgeAtAFault(t *testing.T) {
 	t.Parallel()

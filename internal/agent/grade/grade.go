@@ -94,6 +94,7 @@ func Judge(e Evidence) fleet.Verdict { return Assess(e).Verdict }
 // unavailable, and for a task that is too long or refused, which has failed with no grade.
 func Assess(e Evidence) Judgement {
 	said := readResult(e.Exit)
+	e = saysFault(e, said)
 	j := Judgement{Usage: usage(e, said), Warnings: said.extras.warnings}
 	v := byEvidence(e)
 	switch e.Exit.End {

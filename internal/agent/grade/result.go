@@ -31,7 +31,7 @@ type statement struct {
 
 // declarable are the outcomes that an agent may give itself.
 func declarable() []fleet.Outcome {
-	return []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota}
+	return []fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Quota, fleet.Unavailable}
 }
 
 func readResult(e fleet.SessionExit) statement {
@@ -99,6 +99,11 @@ func byResult(e Evidence, v fleet.Verdict, said statement) fleet.Verdict {
 	case said.err != nil:
 		return unread(e, v, said.err)
 	case r.Outcome == "":
+	case r.Outcome == fleet.Unavailable: // by its fault, if there is one
+		if !faulted(e) {
+			v.Reason = annotate(v.Reason, "the agent says that its service failed, and its output shows nothing of it")
+		}
+		return v
 	case e.Trusted:
 		v = trusted(v, r)
 	case r.Outcome == fleet.Quota && !saysLimit(e, said):
