@@ -58,19 +58,22 @@ func TestFireStartsSessionsBeforeItsHousework(t *testing.T) {
 		if stopped {
 			s.stop = cancel
 		}
-		b.Repo, b.Notices = s, s
+		b.Repo, b.Notices, b.Machine = s, s, func() string {
+			s.note("look")
+			return ""
+		}
 		o.Units, o.Workers, o.Binary = s, 1, "/b"
 		_, err := b.Fanout(ctx, o)
 		return s.list, err
 	}
-	all := []string{"bring home", "start", "notify", "tidy"}
+	all := []string{"bring home", "look", "start", "notify", "tidy"}
 	if got, err := fires(false, engine.FanoutOptions{}); err != nil || !slices.Equal(got, all) {
 		t.Errorf("got %q, %v, want %q", got, err, all)
 	}
-	if got, err := fires(true, engine.FanoutOptions{}); err != nil || !slices.Equal(got, all[:3]) {
+	if got, err := fires(true, engine.FanoutOptions{}); err != nil || !slices.Equal(got, all[:4]) {
 		t.Errorf("stopped meanwhile: got %q, %v, want that the next fire does the rest", got, err)
 	}
-	without := slices.Delete(slices.Clone(all), 1, 2)
+	without := slices.Delete(slices.Clone(all), 2, 3)
 	if got, err := fires(false, engine.FanoutOptions{Payload: []byte("{")}); !errors.Is(err, fleet.ErrUsage) || !slices.Equal(got, without) {
 		t.Errorf("without a decision: got %q, %v, want %q", got, err, without)
 	}

@@ -256,6 +256,21 @@ func (contract) ReserveOfOthers(t *testing.T, b bundle) {
 	b.expects(t, 9000, 0.5) // its own bill counts from then on
 }
 
+// ReserveOfSecond has the agent that a run was planned for refused: the first session of the next one reserves what those of
+// others cost, the first agent's among them.
+func (contract) ReserveOfSecond(t *testing.T, b bundle) {
+	budget := fleet.Budget{Scope: fleet.FleetScope, USD: 1, Tokens: 1e6}
+	b.used(t, b.works(t, "0r1", "claude", budget), 5000, 0.02)
+	take := b.asks(t, "0r2", "claude")
+	first := fleet.Terms{Agent: "claude", Budgets: []fleet.Budget{{Scope: fleet.AgentScope("claude"), Runs: 1}}}
+	begun := must.Get(b.Begin(t.Context(), store.Begin{
+		Run: "0r2", TTL: time.Hour, Agents: []fleet.Terms{first, {Agent: "codex", Budgets: []fleet.Budget{budget}}},
+		Offers: []store.Offer{{Task: take.Task, Key: take.Key}},
+	}))(t)
+	same(t, "agent", begun.Agent, "codex")
+	same(t, "reserved tokens", b.spent(t)[fleet.AgentScope("codex")].ReservedTokens, int64(5000))
+}
+
 // AbsurdBill has one session billed for ten thousand times what the others are, as the
 // first of its agent, too: the day after, the budget has room as before.
 func (contract) AbsurdBill(t *testing.T, b bundle) {

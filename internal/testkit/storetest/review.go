@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
@@ -109,5 +110,23 @@ func (contract) Landed(t *testing.T, b bundle) {
 			got = append(got, r.ID)
 		}
 		same(t, "landed", got, want)
+	}
+}
+
+// WatchedSince has two things become of a run's work. The time of the first counts, whichever was heard of first.
+func (contract) WatchedSince(t *testing.T, b bundle) {
+	for _, heard := range [][]time.Duration{{0, time.Hour}, {time.Hour, 0}} {
+		b := b.fresh(t, rank.Defaults())
+		r := graded(b.begun(t, "0r1"), 0.5)
+		r.Commits = []string{"c"}
+		must.Do(t, b.Complete(t.Context(), r))
+		first := b.clock.Now()
+		b.clock.Advance(2 * time.Hour)
+		for _, d := range heard {
+			must.Get(b.AddFates(t.Context(), []fleet.ReviewOutcome{{Run: r.ID, At: first.Add(d), Kind: fleet.FateMerged, Witness: d.String()}}))(t)
+		}
+		for later, want := range map[time.Duration]int{0: 1, time.Minute: 0} {
+			same(t, "watched", len(must.Get(b.Watched(t.Context(), time.UnixMilli(0), first.Add(later), 9))(t)), want)
+		}
 	}
 }
