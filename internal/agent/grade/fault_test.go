@@ -22,7 +22,8 @@ func TestAFaultByTheResult(t *testing.T) {
 		"without a word": {Evidence{Exit: exited(1, `{"outcome":"unavailable"}`)}, fleet.Unavailable, fleet.FaultServer, "the agent says that its service failed"},
 		"after work":     {Evidence{Exit: exited(0, result), Commits: 1}, fleet.Productive, fleet.FaultServer, "1 commit"},
 		"of one that shows nothing": {
-			Evidence{Exit: exited(1, result), Transcript: &Transcript{}}, fleet.Failed, "",
+			Evidence{Exit: exited(1, result), Transcript: &Transcript{}},
+			fleet.Failed, "",
 			"the agent exited with 1; the agent says that its service failed, and its output shows nothing of it",
 		},
 		"of a trusted one": {Evidence{Exit: exited(1, result), Transcript: &Transcript{}, Trusted: true}, fleet.Unavailable, fleet.FaultServer, "no route"},
