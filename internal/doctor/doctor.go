@@ -121,7 +121,7 @@ func (d *Doctor) Examine(ctx context.Context) []Finding {
 		timers, controllers = d.withoutManager()
 	}
 	for _, part := range [][]Finding{
-		timers, controllers, examineFolder(d.Config.State), store, record, d.examineAgents(), d.examineCommands(), d.examineBoxes(ctx), rests,
+		timers, controllers, examineFolder(d.Config.State), store, record, d.examineAgents(ctx), d.examineCommands(), d.examineBoxes(ctx), rests,
 		d.examineWorkspace(ctx), d.examineTasks(ctx),
 		{d.examineClock(), examineDisk("state folder", d.Config.State), examineDisk("workspace", d.Config.Workspace)},
 	} {

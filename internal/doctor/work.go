@@ -7,8 +7,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"stint/internal/agent/command"
@@ -30,11 +32,61 @@ func (d *Doctor) unit(name string) string {
 	return fleet.Variable(d.Environment, name)
 }
 
-func (d *Doctor) examineAgents() (list []Finding) {
+func (d *Doctor) examineAgents(ctx context.Context) (list []Finding) {
 	for _, name := range d.agents() {
 		agent := d.Config.Agents[name]
+		environment := agent.Passed(d.unit)
 		f, _ := d.Program(name, agent, d.Config.Workspace)
-		list = append(list, f, examineLogin(name, agent.CLI, agent.Passed(d.unit)))
+		if f.State == OK {
+			f = examineVersion(ctx, agent, f, environment, d.Config.Workspace)
+		}
+		list = append(list, f, examineLogin(name, agent.CLI, environment))
+		list = append(list, examineFolders(name, agent.CLI, environment)...)
+	}
+	return list
+}
+
+// versionTime is far more than a program takes to print its version.
+const versionTime = 20 * time.Second
+
+// examineVersion asks a program that can be started for its version, and says if that was not tried: what it prints may be
+// another thing then. A program that lacks what it needs, such as a newer Node.js, shows it here.
+func examineVersion(ctx context.Context, agent config.Agent, found Finding, environment []string, dir string) Finding {
+	if len(agent.CLI.Version) == 0 {
+		return found
+	}
+	argv := append(slices.Clone(agent.Command[:1]), agent.CLI.Version...)
+	said, err := command.Command{Argv: argv, Dir: dir, Env: environment, Timeout: versionTime}.Output(ctx)
+	version := regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(said))
+	switch tried := agent.CLI.Tried; {
+	case err != nil:
+		found.State, found.Why = Warning, "a program that does not say its version may do no work"
+		found.What += fmt.Sprintf("; %v", err)
+		found.Fix = fmt.Sprintf("try it: %s", strings.Join(argv, " "))
+	case version == "":
+	case len(tried) > 0 && !slices.Contains(tried, version):
+		found.What += fmt.Sprintf(", version %s, which was not tried; tried: %s", version, strings.Join(tried, ", "))
+	default:
+		found.What += ", version " + version
+	}
+	return found
+}
+
+// examineFolders names those of a program's own folders that its sessions could not have.
+func examineFolders(name string, c preset.CLI, environment []string) (list []Finding) {
+	const writable = 2 // W_OK
+	for _, folder := range c.Folders {
+		path := folder.In(func(name string) string { return fleet.Variable(environment, name) })
+		there := path
+		for _, err := os.Stat(there); errors.Is(err, fs.ErrNotExist) && there != "/"; _, err = os.Stat(there) {
+			there = filepath.Dir(there) // it is made in the first session
+		}
+		if err := syscall.Access(there, writable); path != "" && err != nil {
+			list = append(list, Finding{
+				Check: "agent", State: Problem, What: fmt.Sprintf("%s: %s, its own folder: %s: %v", name, path, there, err),
+				Why: "its sessions cannot keep their login there", Fix: "let this user write it",
+			})
+		}
 	}
 	return list
 }
