@@ -189,6 +189,8 @@ func (c crashTimers) StartAfter(context.Context, fleet.UnitSpec, time.Duration) 
 	return c.stop.around("Later.StartAfter", func() error { return nil })
 }
 
+func (c crashTimers) FireAt(context.Context, string, time.Time) error { return nil }
+
 type crashTrunk struct {
 	engine.Trunk
 	stop stop

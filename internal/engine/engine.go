@@ -153,11 +153,13 @@ type Units interface {
 	Start(ctx context.Context, specs []fleet.UnitSpec) []error
 }
 
-// Later starts workers when their time has come.
+// Later starts workers and fires when their time has come.
 type Later interface {
 	// StartAfter has the service manager start the worker after a delay, whatever
 	// becomes of this process.
 	StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Duration) error
+	// FireAt has what a timer starts be started once more, at a time. The earliest that was asked for counts.
+	FireAt(ctx context.Context, timer string, at time.Time) error
 }
 
 // Boxes makes boxes on this machine.

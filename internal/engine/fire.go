@@ -13,6 +13,7 @@ import (
 
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/survey"
@@ -41,6 +42,9 @@ type FireReport struct {
 	// Ranking is the ranking that a fire followed; nil: another selector's payload, or the fire is one of
 	// the record.
 	Ranking *rank.Selection
+
+	// Opens is when the next category can be started that could not be, and for which there was room; zero: it is not known.
+	Opens time.Time
 }
 
 // Fanout fires once: it closes runs whose sessions are gone, looks, decides, records, starts the workers, and then keeps
@@ -76,9 +80,33 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 	if err == nil {
 		err = e.start(ctx, &r.Fire, e.bounds(seen.View), o)
 	}
+	if !o.Detached {
+		e.wake(ctx, o.Pool, r.Opens)
+	}
 	e.keepHouse(ctx, seen)
 	return r, cmp.Or(err, r.result())
 }
+
+// wake has a pool fire once more when something opens, where that is before the next fire of its schedule. It is an ordinary
+// fire, by which no round passes. While a fire of the schedule is under way, the time of the next is not known.
+//
+// If we die before that, or the machine goes down, the next fire of the schedule comes in its place.
+func (e *Engine) wake(ctx context.Context, pool string, at time.Time) {
+	if at.IsZero() || e.Later == nil || e.Timers == nil {
+		return
+	}
+	at = plain.Latest(at, e.Now().Add(wakeTime)) // a time that has passed never comes
+	timers, err := e.Timers(ctx, []string{pool})
+	if err == nil && timers[0].Active && (timers[0].Next.IsZero() || at.Before(timers[0].Next)) {
+		err = e.Later.FireAt(ctx, timers[0].Unit, at)
+	}
+	if err != nil {
+		e.Log.WarnContext(ctx, "no fire when something opens", slog.String("reason", "pool "+pool+", at "+plain.Stamp(at)), slog.Any("err", err))
+	}
+}
+
+// wakeTime is enough to set a timer.
+const wakeTime = 2 * time.Second
 
 // homeTime bounds the fetching of crashed sessions' work, for which new sessions wait.
 const homeTime = time.Minute
@@ -209,6 +237,9 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 		}
 	}
 	r.Full = s.Full()
+	if in.Closed == "" && r.Count(fleet.Spawn) < min(in.Workers, in.Free) {
+		r.Opens = situation.Opening()
+	}
 	if s.Picks > 0 {
 		for _, c := range s.Ranked() {
 			r.Due[c.Category] = c.Due

@@ -28,10 +28,16 @@ type timers struct {
 	refusal error
 	specs   []fleet.UnitSpec
 	delays  []time.Duration
+	wakes   []string // what is to fire, and when
 }
 
 func (s *timers) StartAfter(_ context.Context, spec fleet.UnitSpec, delay time.Duration) error {
 	s.specs, s.delays = append(s.specs, spec), append(s.delays, delay)
+	return s.refusal
+}
+
+func (s *timers) FireAt(_ context.Context, timer string, at time.Time) error {
+	s.wakes = append(s.wakes, timer+" "+at.UTC().Format(time.RFC3339))
 	return s.refusal
 }
 

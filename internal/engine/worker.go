@@ -79,6 +79,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		if err := w.respawn(ctx, o); err != nil {
 			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
 		}
+	} else if run.Unit != "" {
+		w.wakeRested(ctx)
 	}
 	stored, readErr := e.Store.Run(ctx, run.ID)
 	if errors.Is(readErr, fleet.ErrNotFound) { // by a store that went back
@@ -1227,6 +1229,19 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 		w.Log.InfoContext(ctx, "respawn", w.attrs(slog.String("unit", next.Unit), slog.String("reason", reason))...)
 	}
 	return err
+}
+
+// wakeRested has its pool fire when the agents of the category have rested, if that is why no session of it can follow.
+func (w *worker) wakeRested(ctx context.Context) {
+	c := w.run.Category
+	v, err := w.Look(ctx)
+	if err != nil {
+		w.Log.WarnContext(ctx, "no fire when its agents have rested", w.attrs(slog.Any("err", err))...)
+		return
+	}
+	if v.Pool = w.Config.Categories[c].Pool; !w.WithoutAgent(v, c).Until.IsZero() {
+		w.wake(ctx, v.Pool, w.Situation(v).Opening(c))
+	}
 }
 
 // failed is the end of a session that stint could not run. There is nothing to

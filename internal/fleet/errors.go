@@ -1,6 +1,9 @@
 package fleet
 
-import "errors"
+import (
+	"errors"
+	"time"
+)
 
 // The errors a caller branches on. Adapters translate to these at their border;
 // the command line gives each its exit status.
@@ -27,7 +30,8 @@ var (
 type RefusedError struct {
 	Reason string
 	By     Hindrance
-	Scope  Scope // the budget that is used up; empty: the agent cannot work
+	Until  time.Time // when it ends by itself; zero: when something else changes
+	Scope  Scope     // the budget that is used up; empty: the agent cannot work
 	// Outcome is the session's: quota for budgets and usage limits, busy while
 	// other sessions have the agent's slots, denied where another has left the task
 	// meanwhile, unavailable otherwise.

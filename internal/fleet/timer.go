@@ -18,8 +18,11 @@ type Timer struct {
 
 // Journal is the command that prints what the last fires logged.
 func (t Timer) Journal() string {
-	return "journalctl --user -n 50 -u " + ShellWord(strings.TrimSuffix(t.Unit, ".timer")+".service")
+	return "journalctl --user -n 50 -u " + ShellWord(ServiceUnit(t.Unit))
 }
+
+// ServiceUnit is the service that a timer starts.
+func ServiceUnit(timer string) string { return strings.TrimSuffix(timer, ".timer") + ".service" }
 
 // TimerUnit is the timer that starts a service.
 func TimerUnit(service string) string { return strings.TrimSuffix(service, ".service") + ".timer" }

@@ -32,6 +32,11 @@ func ScopeName(n Name, c Category, r RunID) string {
 // UnitPattern is the glob of a fleet's workers, as the service manager takes it.
 func UnitPattern(n Name) string { return fmt.Sprintf("stint-%s-*.service", n) }
 
+// WakeUnit is the transient timer that starts what a pool's timer does, between the times of that one's schedule.
+func WakeUnit(timer string) string {
+	return "stint-" + strings.TrimPrefix(strings.TrimSuffix(timer, ".timer"), "stint@") + "-wake.timer"
+}
+
 // WorkerUnit reports whether a unit is that of a run of this fleet. Others bear the fleet's
 // name, too, such as one in which an operator starts a fire.
 func WorkerUnit(n Name, unit string) bool {

@@ -36,7 +36,7 @@ type Facts struct {
 	Lanes        int
 	InFlight     []fleet.RunID // runs that live, or are about to
 	Rests        time.Time     // cools down until then; zero: it does not
-	Paused       string        // by whom or why; empty: it is not
+	Paused       Obstacle      // by whom or why; no reason: it is not
 	Review       string        // why its results keep it from starting; empty: they do not
 	Gate         Obstacle      // what else keeps every session of it from starting; no kind: nothing
 	Unlisted     string        // which failed sources may have tasks for it; empty: none
@@ -192,9 +192,9 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 		{f.NotForHost != "", fleet.HinderedByHost, func() string { return NotHere(f.NotForHost) }, time.Time{}},
 		// Asking for a category by name overrides the list.
 		{f.Barred != "" && s.Only == "", fleet.HinderedByList, says(f.Barred), time.Time{}},
-		{f.Paused != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused }, time.Time{}},
+		{f.Paused.Reason != "", fleet.HinderedByPause, func() string { return "paused: " + f.Paused.Reason }, f.Paused.Until},
 		{f.Review != "", fleet.HinderedByReview, says(f.Review), time.Time{}},
-		{f.Review == "" && f.Gate.Kind != "", f.Gate.Kind, says(f.Gate.Reason), time.Time{}},
+		{f.Review == "" && f.Gate.Kind != "", f.Gate.Kind, says(f.Gate.Reason), f.Gate.Until},
 	}
 	if idle := w.tasks == 0 && !f.SelfDirected; !s.Begins {
 		all = append(

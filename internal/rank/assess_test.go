@@ -24,7 +24,7 @@ func inFlight(runs ...fleet.RunID) func(*Facts) { return func(f *Facts) { f.InFl
 
 func lanes(n int) func(*Facts) { return func(f *Facts) { f.Lanes = n } }
 
-func paused(by string) func(*Facts) { return func(f *Facts) { f.Paused = by } }
+func paused(by string) func(*Facts) { return func(f *Facts) { f.Paused.Reason = by } }
 
 func rests(d time.Duration) func(*Facts) { return func(f *Facts) { f.Rests = midday().Add(d) } }
 

@@ -15,23 +15,22 @@ import (
 )
 
 // WithoutAgent says why no session of the category could start now, for want of an agent
-// that can work or of a budget. It has no kind where one could, else that of the first agent.
+// that can work or of a budget. It has no kind where one could, else that of the first agent, and ends when one can.
 func (f *Reader) WithoutAgent(v View, c fleet.Category) (o rank.Obstacle) {
 	if o = f.Unfit(v, c, false); o.Kind != "" {
 		return o
 	}
 	var reasons []string
 	for _, agent := range f.Config.Categories[c].Agents {
-		refusal := fleet.RefusedError{By: fleet.HinderedByAgent}
+		list := f.Refusals(v, c, agent)
 		if err := f.faulty(agent, false); err != nil {
-			refusal.Reason = err.Error()
-		} else if list := f.Refusals(v, c, agent); len(list) > 0 {
-			refusal = list[0]
-		} else {
+			list = []fleet.RefusedError{{By: fleet.HinderedByAgent, Reason: err.Error()}}
+		} else if len(list) == 0 {
 			return rank.Obstacle{}
 		}
-		o.Kind = cmp.Or(o.Kind, refusal.By)
-		reasons = append(reasons, refusal.Reason)
+		o.Kind = cmp.Or(o.Kind, list[0].By)
+		o.Until = rank.Sooner(o.Until, rank.Over(plain.Each(list, func(r fleet.RefusedError) time.Time { return r.Until })...))
+		reasons = append(reasons, list[0].Reason)
 	}
 	o.Reason = strings.Join(slices.Compact(reasons), "; ")
 	return o
@@ -210,12 +209,14 @@ func (f *Reader) Situation(v View) rank.Situation {
 	return s
 }
 
-// paused says what keeps a category from being started, or "".
-func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
+// paused is what a person said to keep a category from being started. It has no reason where nobody did.
+func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) (o rank.Obstacle) {
+	var ends []time.Time
 	for _, p := range pauses {
 		if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {
 			continue
 		}
+		ends = append(ends, p.Until)
 		reason := p.Reason
 		if p.Category == "" {
 			reason = "the whole fleet, " + reason
@@ -223,9 +224,10 @@ func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) string {
 		if !p.Until.IsZero() {
 			reason += " (until " + plain.Stamp(p.Until) + ")"
 		}
-		return reason
+		o.Reason = cmp.Or(o.Reason, reason)
 	}
-	return ""
+	o.Until = rank.Over(ends...)
+	return o
 }
 
 // Input returns the input of the ranking.

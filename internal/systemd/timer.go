@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // TimerState is when a timer fired and will fire.
@@ -33,7 +34,7 @@ func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
 	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {
 		state.Last = instant(properties["LastTriggerUSec"])
 	}
-	service, err := m.conn.GetUnitPropertyContext(ctx, strings.TrimSuffix(unit, ".timer")+".service", "ActiveState")
+	service, err := m.conn.GetUnitPropertyContext(ctx, fleet.ServiceUnit(unit), "ActiveState")
 	if err != nil {
 		return TimerState{}, fmt.Errorf("read the service of timer %s: %w", unit, err)
 	}

@@ -59,6 +59,11 @@ func (Units) StartAfter(ctx context.Context, spec fleet.UnitSpec, delay time.Dur
 	return with(ctx, func(m *Manager) error { return m.StartAfter(ctx, spec, delay) })
 }
 
+// FireAt has what a timer starts be started once more, see [Manager.FireAt].
+func (Units) FireAt(ctx context.Context, timer string, at time.Time) error {
+	return Ask(ctx, func(ctx context.Context, m *Manager) error { return m.FireAt(ctx, timer, at) })
+}
+
 // Scope moves this process into a new scope, see [Manager.Scope].
 func (Units) Scope(ctx context.Context, name string) error {
 	return Ask(ctx, func(ctx context.Context, m *Manager) error { return m.Scope(ctx, name) })

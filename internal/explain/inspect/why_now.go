@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"stint/internal/config"
 	"stint/internal/explain/why"
@@ -18,19 +17,14 @@ import (
 
 // refusal says why an agent is refused, and names the remedy.
 func (e *Explainer) refusal(v survey.View, agent string, r fleet.RefusedError) why.Refusal {
-	g := why.Refusal{Kind: r.By, Reason: r.Reason}
-	if r.By == fleet.HinderedByBudget {
-		g.Until = nextDay(v.Now)
-	} else if r.By == fleet.HinderedByAgent {
+	g := why.Refusal{Kind: r.By, Reason: r.Reason, Until: r.Until}
+	if r.By == fleet.HinderedByAgent {
 		state := v.Snapshot.Agent(agent)
 		advice := e.advice(state)
-		g.Until, g.Do, g.Command, g.Lasting = state.Until, advice.Do, advice.Command, state.Fault.Lasting()
+		g.Do, g.Command, g.Lasting = advice.Do, advice.Command, state.Fault.Lasting()
 	}
 	return g
 }
-
-// nextDay is when budgets begin anew.
-func nextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
 
 // whyCategory has the input of a fire of the category's pool now, and the last
 // fires' results.

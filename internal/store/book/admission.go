@@ -27,17 +27,22 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 		list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByReview, Outcome: fleet.Busy})
 	}
 	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {
-		list = append(list, fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), By: fleet.HinderedByAgent, Outcome: a.State.Refuses(a.Now)})
+		r := fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), By: fleet.HinderedByAgent, Outcome: a.State.Refuses(a.Now)}
+		if a.State.Rests(a.Now) { // else another session tries it
+			r.Until = a.State.Until
+		}
+		list = append(list, r)
 	}
 	if a.Slots > 0 && a.Busy >= a.Slots {
 		list = append(list, fleet.RefusedError{
 			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", a.Agent, a.Slots), By: fleet.HinderedBySeats, Outcome: fleet.Busy,
 		})
 	}
+	midnight := a.Now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	tokens, usd := a.State.Expected(a.Budgets)
 	for _, b := range a.Budgets {
 		if reason := b.Gone(fleet.SpentBy(a.Spent, b.Scope), tokens, usd); reason != "" {
-			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Scope: b.Scope, Outcome: fleet.Quota})
+			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Until: midnight, Scope: b.Scope, Outcome: fleet.Quota})
 		}
 	}
 	return list

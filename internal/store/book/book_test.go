@@ -84,9 +84,9 @@ func TestRefusals(t *testing.T) {
 				Terms: fleet.Terms{Agent: "claude", Slots: 2, Budgets: []fleet.Budget{budget}}, State: rests, Busy: 2, Spent: spent, Now: noon,
 			},
 			[]fleet.RefusedError{
-				{Reason: "agent claude: usage limit: x (until 2026-06-26T13:00:00Z)", By: fleet.HinderedByAgent, Outcome: fleet.Quota},
+				{Reason: "agent claude: usage limit: x (until 2026-06-26T13:00:00Z)", By: fleet.HinderedByAgent, Until: rests.Until, Outcome: fleet.Quota},
 				{Reason: "agent claude: all of its 2 slots are in use", By: fleet.HinderedBySeats, Outcome: fleet.Busy},
-				{Reason: "budget of fleet: 2 of 2 runs today", By: fleet.HinderedByBudget, Scope: fleet.FleetScope, Outcome: fleet.Quota},
+				{Reason: "budget of fleet: 2 of 2 runs today", By: fleet.HinderedByBudget, Until: noon.Add(12 * time.Hour), Scope: fleet.FleetScope, Outcome: fleet.Quota},
 			},
 		},
 		{
