@@ -109,6 +109,7 @@ func (a *app) with(ctx context.Context, needs access, fn func(opened) error, che
 		Lanes:     claim.Locks(c.State),
 		Stopper:   sessions,
 		Runner:    runner,
+		Environ:   os.Environ(),
 		Boxes:     runner,
 		Door:      doors{a, c}.Open,
 		Echo:      a.echo(),

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/engine"
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -78,5 +79,27 @@ func TestArgvHasPathsAsTheyAre(t *testing.T) {
 	p, err := b.Preview(t.Context(), engine.RunOptions{Category: "code"})
 	if err != nil || p.Spec.Argv[1] != b.Config.Workspace || len(p.Spec.Argv) != 2 {
 		t.Errorf("got %q, %v", p.Spec.Argv, err)
+	}
+}
+
+// TestTelemetry names the run to OpenTelemetry, also where nobody uses it. What judges a session is told nothing of it.
+func TestTelemetry(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ passed, set, want string }{
+		{"OTHER=x", "", "stint.run=RUN"},
+		{"OTEL_RESOURCE_ATTRIBUTES=team=a", "", "team=a,stint.run=RUN"},
+		{"OTEL_RESOURCE_ATTRIBUTES=team=a", "team=b", "team=b,stint.run=RUN"},
+	} {
+		b := newBench(t, "[category.code]\nself_directed = true\n")
+		b.Environ = []string{test.passed, "OTEL_EXPORTER_OTLP_HEADERS=secret", "TRACEPARENT=00-1"}
+		if agent := b.Config.Agents["fake"]; test.set != "" {
+			agent.Environment = map[string]string{"OTEL_RESOURCE_ATTRIBUTES": test.set}
+			b.Config.Agents["fake"] = agent
+		}
+		p := must.Get(b.Preview(t.Context(), engine.RunOptions{Category: "code"}))(t)
+		got := func(name string) string { return fleet.Variable(p.Spec.Environment, name) }
+		must.Equal(t, "attributes", strings.ReplaceAll(got("OTEL_RESOURCE_ATTRIBUTES"), string(p.Run.ID), "RUN"), test.want)
+		must.Equal(t, "passed", got("OTEL_EXPORTER_OTLP_HEADERS")+got("TRACEPARENT")+got("OTHER"), "secret00-1")
+		must.Equal(t, "for a judge", fleet.Variable(p.Spec.Judging, "OTEL_EXPORTER_OTLP_HEADERS")+fleet.Variable(p.Spec.Judging, "TRACEPARENT"), "")
 	}
 }

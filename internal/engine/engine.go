@@ -26,6 +26,7 @@ type Engine struct {
 	Lanes     Lanes
 	Stopper   Stopper
 	Runner    Runner
+	Environ   []string // of this process; sessions get what OpenTelemetry reads of it
 	Boxes     Boxes
 	Door      func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
 	Echo      io.Writer                                  // what agents print goes there as well; nil: only into their logs

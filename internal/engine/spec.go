@@ -180,7 +180,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Run:         r.ID,
 		Unit:        cmp.Or(r.Unit, fleet.ScopeName(e.Config.Fleet, r.Category, r.ID)),
 		Argv:        argv,
-		Environment: boxed(b, e.environment(a, agent, data.Deadline)),
+		Environment: boxed(b, e.traced(e.environment(a, agent, data.Deadline), r.ID)),
 		Judging:     e.environment(a, agent.Judged(), data.Deadline),
 		Box:         b,
 		Dir:         a.dir,
@@ -284,6 +284,14 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		"STINT_DEADLINE="+plain.Stamp(deadline),
 	)
 	return append(env, e.Repo.Environment(a.dir, files)...)
+}
+
+// traced adds to a session's environment what OpenTelemetry goes by: the variables of this process where the configuration
+// sets no others, and the run among the attributes of whatever the session reports.
+func (e *Engine) traced(env []string, run fleet.RunID) []string {
+	const attributes = "OTEL_RESOURCE_ATTRIBUTES"
+	env = append(plain.Kept(e.Environ, func(v string) bool { return strings.HasPrefix(v, "OTEL_") || strings.HasPrefix(v, "TRACEPARENT=") }), env...)
+	return append(env, attributes+"="+strings.TrimPrefix(fleet.Variable(env, attributes)+",stint.run="+string(run), ","))
 }
 
 // attempts are the earlier sessions at the task, and what became of their work. One that a limit

@@ -70,7 +70,8 @@ func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bo
 			return false, err
 		}
 	}
-	id, err := in.git(ctx, "commit-tree", "-m", "stint: what a session left uncommitted", "-p", tip, tree)
+	message := "stint: what a session left uncommitted\n\nStint-Run: " + filepath.Base(dir)
+	id, err := in.git(ctx, "commit-tree", "-m", message, "-p", tip, tree)
 	if err != nil {
 		return false, err
 	}
