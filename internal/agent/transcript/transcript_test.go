@@ -20,6 +20,7 @@ import (
 
 	"stint/internal/agent/preset"
 	"stint/internal/agent/transcript"
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -380,6 +381,21 @@ func TestReadErrorAfterSuccess(t *testing.T) {
 		got := read(t, program, text, recorded())
 		if got.Success == nil || !*got.Success || got.Err != "" || got.Fault != nil || got.Quota != nil {
 			t.Errorf("%s: got success %v, error %q, fault %v, want a success alone", program, got.Success, got.Err, got.Fault)
+		}
+	}
+}
+
+// TestReadLaterClaude reads the errors that Claude Code 2.1.332 words anew.
+func TestReadLaterClaude(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]fleet.FaultKind{
+		"API Error: Connection refused — a firewall or proxy may be blocking it (ECONNREFUSED)": fleet.FaultConnection,
+		"API Error: Connection dropped (ECONNRESET). Check the gateway, then try again.":        fleet.FaultConnection,
+		"API Error: Opus 5.5's safeguards flagged this message (https://x).":                    fleet.FaultRefusal,
+	} {
+		line := `{"type":"result","subtype":"success","is_error":true,"result":"` + text + `"}`
+		if got := read(t, "claude", claudeInit+line, recorded()).Fault; got == nil || got.Kind != want {
+			t.Errorf("%s: got %+v, want %s", text, got, want)
 		}
 	}
 }
