@@ -9,9 +9,8 @@ import (
 // [preset.Any] and for what is no preset it has no command.
 func Preset(name string) Agent {
 	p := preset.Named(name)
-	cli, _ := preset.Parse(p.CLI) // a test reads them all
 	return Agent{
 		Preset: p.Name, Box: fleet.BoxWorkspace, Command: p.Command, Prompt: p.Prompt, PassEnvironment: p.Environment,
-		Table: p.CLI, CLI: cli,
+		Table: p.Table, CLI: p.CLI,
 	}
 }

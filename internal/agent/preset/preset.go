@@ -45,7 +45,8 @@ type Preset struct {
 	Command     []string         `json:"command"`
 	Prompt      fleet.PromptMode `json:"prompt"`
 	Environment []string         `json:"pass_environment"` // names: a variable that is not set is not passed
-	CLI         map[string]any   `json:"cli"`              // as [Parse] takes it
+	CLI         CLI              `json:"cli"`
+	Table       map[string]any   `json:"-"` // of which CLI was read: [Parse]
 }
 
 // Named returns a preset. The command of [Any], and of what is no preset, is empty.
@@ -59,6 +60,7 @@ func Named(name string) Preset {
 	if err := errors.Join(toml.Unmarshal(text, &tree), decode(tree, &p)); err != nil {
 		panic("preset " + name + ": " + err.Error()) // a test reads them all
 	}
+	p.Table, _ = tree["cli"].(map[string]any)
 	return p
 }
 

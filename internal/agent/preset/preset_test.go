@@ -13,7 +13,7 @@ import (
 
 func parsed(t *testing.T, name string) preset.CLI {
 	t.Helper()
-	return must.Get(preset.Parse(preset.Named(name).CLI))(t)
+	return must.Get(preset.Parse(preset.Named(name).Table))(t)
 }
 
 func environment(pairs ...string) func(string) string {
@@ -122,7 +122,7 @@ func TestParseRefuses(t *testing.T) {
 		`a line cannot be "joy"`: {"output": []any{map[string]any{"on": "a", "is": "joy"}}},
 		"cut: error parsing":     {"output": []any{map[string]any{"on": "a", "cut": "("}}},
 	} {
-		both := maps.Clone(preset.Named("claude").CLI)
+		both := maps.Clone(preset.Named("claude").Table)
 		maps.Copy(both, table)
 		if _, err := preset.Parse(both); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want %q", err, want)

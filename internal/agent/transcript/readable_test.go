@@ -115,7 +115,7 @@ func TestReadablePieces(t *testing.T) {
 		cut := rapid.IntRange(0, len(text)).Draw(t, "cut")
 		text = text[cut:] + rapid.String().Draw(t, "garbage") + text[:cut]
 		var b strings.Builder
-		format := must.Get(preset.Parse(preset.Named(rapid.SampledFrom(preset.Names()).Draw(t, "format")).CLI))(t)
+		format := preset.Named(rapid.SampledFrom(preset.Names()).Draw(t, "format")).CLI
 		r, want := transcript.NewReadable(format, &b), transcript.ReadableText(format, text)
 		for rest := text; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "piece")

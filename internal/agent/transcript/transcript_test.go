@@ -28,7 +28,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func named(t testing.TB, name string, faults ...string) preset.CLI {
 	t.Helper()
-	c := must.Get(preset.Parse(preset.Named(name).CLI))(t)
+	c := preset.Named(name).CLI
 	if faults != nil {
 		c.Faults = faults
 	}
