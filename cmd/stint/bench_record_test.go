@@ -125,7 +125,9 @@ type rows struct {
 
 func prepared(b *testing.B, db *sql.DB, table, where string) (r rows) {
 	b.Helper()
-	list := must.Get(db.Query("select * from " + table + " where " + where))(b)
+	list, err := db.Query("select * from " + table + " where " + where)
+	must.Do(b, err)
+	defer func() { must.Do(b, list.Close()) }()
 	r.names = must.Get(list.Columns())(b)
 	for list.Next() {
 		values, at := make([]any, len(r.names)), make([]any, len(r.names))
@@ -135,7 +137,9 @@ func prepared(b *testing.B, db *sql.DB, table, where string) (r rows) {
 		must.Do(b, list.Scan(at...))
 		r.values = append(r.values, values)
 	}
-	must.Do(b, list.Err(), list.Close())
+	if err := list.Err(); err != nil {
+		b.Fatal(err)
+	}
 	marks := strings.Repeat(", ?", len(r.names))[2:]
 	r.insert = must.Get(db.Prepare("insert into " + table + " values (" + marks + ")"))(b)
 	return r

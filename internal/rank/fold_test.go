@@ -232,8 +232,15 @@ func TestFiresOfARound(t *testing.T) {
 		round fleet.Round
 		due   float64 // of the round
 	}{
-		{"one", false, 1, 0.5}, {"two", false, 1, 1}, {"three", true, 1, 1.5}, {"three", false, 1, 2},
-		{"two", true, 1, 2.5}, {"two", false, 2, 0.5}, {"one", false, 2, 1}, {"", false, 3, 0.5}, {"", false, 4, 0.5},
+		{"one", false, 1, 0.5},
+		{"two", false, 1, 1},
+		{"three", true, 1, 1.5},
+		{"three", false, 1, 2},
+		{"two", true, 1, 2.5},
+		{"two", false, 2, 0.5},
+		{"one", false, 2, 1},
+		{"", false, 3, 0.5},
+		{"", false, 4, 0.5},
 	} {
 		h.put(Event{Kind: Fired, Host: tt.host, Extra: tt.extra, Moves: []fleet.Category{"a"}, Due: map[fleet.Category]float64{"a": 0.5}})
 		if a := h.Arms["a"]; a.Round != tt.round || a.Due != tt.due || a.Entitled != 0.5*float64(i+1) || a.Fires != i+1 {

@@ -1,7 +1,6 @@
 package rank
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -163,84 +162,112 @@ type Request struct {
 	Task       fleet.TaskID // selected.id, with which a session of the selected category is to begin; empty: none
 }
 
-// foreignPayload is the part of a payload that a fire reads; other fields are ignored.
-type foreignPayload struct {
-	Schema                string           `json:"schema"`
-	Selected              *foreignChoice   `json:"selected"`
-	DiversityAlternatives []*foreignChoice `json:"diversity_alternatives"`
-	Alternatives          []*foreignChoice `json:"alternatives"`
-	AllScores             any              `json:"all_scores"`
-}
-
-// foreignChoice names a category, unless it or its category is null. They are pointers, for where
-// a key is given twice, a null has to undo what came before.
-type foreignChoice struct {
-	Category *string `json:"category"`
-	ID       any     `json:"id"` // of the task that is to come first: text, or a tracker's number
-}
-
 // ParsePayload reads the categories out of a payload, stint's own or another
 // selector's. A null counts as absent. Text that is not JSON, or a value of the wrong type, is
-// an error that names the field and the place and wraps [fleet.ErrUsage].
+// an error that names the place or the field and wraps [fleet.ErrUsage].
 func ParsePayload(data []byte) (Request, error) {
-	if bad := plain.Invalid(data); bad >= 0 {
-		return Request{}, fmt.Errorf("payload: not valid UTF-8 at %s: %w", position(data, int64(bad)+1), fleet.ErrUsage)
+	var p reading
+	r := p.request(data)
+	if p.wrong != nil {
+		return Request{}, fmt.Errorf("payload: %w: %w", p.wrong, fleet.ErrUsage)
 	}
-	if string(bytes.TrimSpace(data)) == "null" {
-		return Request{}, fmt.Errorf("payload: want an object, got null: %w", fleet.ErrUsage)
-	}
-	var p foreignPayload
-	if err := json.Unmarshal(data, &p); err != nil {
-		return Request{}, payloadError(data, err)
-	}
-	scores, err := parseScores(p.AllScores)
-	if err != nil {
-		return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
-	}
-	foreign := p.Schema != Schema
-	var r Request
-	if p.Selected != nil && p.Selected.Category != nil && *p.Selected.Category != "" {
-		if r.Task, err = taskOf(p.Selected.ID); err != nil {
-			return Request{}, fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
-		}
-	}
-	r.Unread = !ranks(data)
-	var g gathering
-	g.choices(fleet.FromSelected, p.Selected)
-	g.choices(fleet.FromDiversity, p.DiversityAlternatives...)
-	g.choices(fleet.FromAlternatives, p.Alternatives...)
-	for _, s := range scores {
-		if s.Score > 0 || !foreign {
-			g.add(string(s.Category), fleet.FromScores)
-		}
-	}
-	r.Categories = g.list
 	return r, nil
 }
 
-// ranks reports whether a payload has any field of a ranking, be it empty or null.
-func ranks(data []byte) bool {
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(data, &fields) // it was read before
-	for name := range fields {
-		if slices.Contains([]string{"selected", "diversity_alternatives", "alternatives", "all_scores"}, strings.ToLower(name)) {
-			return true
-		}
-	}
-	return false
+// reading is a payload that is being read.
+type reading struct {
+	gathering
+	wrong error // the first thing that is
 }
 
-// taskOf reads the id of the selected task; null and "" count as absent.
-func taskOf(id any) (fleet.TaskID, error) {
-	switch id := id.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return fleet.TaskID(id), nil
-	case float64:
-		return fleet.TaskID(strconv.FormatFloat(id, 'f', -1, 64)), nil
+func (p *reading) fail(format string, args ...any) {
+	if p.wrong == nil {
+		p.wrong = fmt.Errorf(format, args...)
 	}
-	return "", fmt.Errorf("field selected.id: want text, got %s", kind(id))
+}
+
+func (p *reading) request(data []byte) (r Request) {
+	fields := p.decode(data)
+	foreign := want[string](p, fields["schema"], "schema", "text") != Schema
+	selected := want[map[string]any](p, fields["selected"], "selected", "an object")
+	if name := p.category(selected, "selected"); name != "" {
+		p.add(name, fleet.FromSelected)
+		if number, is := selected["id"].(float64); is { // a tracker's
+			selected["id"] = strconv.FormatFloat(number, 'f', -1, 64)
+		}
+		r.Task = fleet.TaskID(want[string](p, selected["id"], "selected.id", "text"))
+	}
+	for _, source := range []fleet.Source{fleet.FromDiversity, fleet.FromAlternatives} {
+		part := string(source)
+		for i, item := range want[[]any](p, fields[part], part, "a list") {
+			p.add(p.category(item, fmt.Sprintf("%s[%d]", part, i)), source)
+		}
+	}
+	for _, s := range p.scores(fields["all_scores"]) {
+		if s.Score > 0 || !foreign {
+			p.add(string(s.Category), fleet.FromScores)
+		}
+	}
+	r.Unread = !slices.ContainsFunc([]string{"selected", "diversity_alternatives", "alternatives", "all_scores"}, func(name string) bool {
+		_, is := fields[name]
+		return is
+	})
+	r.Categories = p.list
+	return r
+}
+
+func (p *reading) decode(data []byte) map[string]any {
+	if bad := plain.Invalid(data); bad >= 0 {
+		p.fail("not valid UTF-8 at %s", position(data, int64(bad)+1))
+	}
+	var whole any
+	err := json.Unmarshal(data, &whole)
+	if syntax, is := errors.AsType[*json.SyntaxError](err); is {
+		p.fail("%s: not JSON: %w", position(data, syntax.Offset), err)
+	} else if number, is := errors.AsType[*json.UnmarshalTypeError](err); is {
+		p.fail("%s: want a number that fits 64 bits, got %s", position(data, number.Offset), number.Value)
+	} else if whole == nil {
+		p.fail("want an object, got null")
+	}
+	return want[map[string]any](p, whole, "payload", "an object")
+}
+
+// want is a value of a type, which is what; zero: it is null, or wrong.
+func want[T any](p *reading, v any, place, what string) T {
+	t, is := v.(T)
+	if !is && v != nil {
+		p.fail("field %s: want %s, got %s", place, what, kind(v))
+	}
+	return t
+}
+
+// category is the name in an object.
+func (p *reading) category(item any, place string) string {
+	return want[string](p, want[map[string]any](p, item, place, "an object")["category"], place+".category", "text")
+}
+
+// scores reads a map of scores, or a list of {category, score}, best first.
+func (p *reading) scores(v any) (scores []CategoryScore) {
+	add := func(name string, score any, place string) {
+		scores = append(scores, CategoryScore{fleet.Category(name), want[float64](p, score, place, "a number")})
+	}
+	if list, is := v.([]any); is {
+		for i, item := range list {
+			place := fmt.Sprintf("all_scores[%d]", i)
+			name := p.category(item, place)
+			fields, _ := item.(map[string]any)
+			add(name, fields["score"], place+".score")
+		}
+	} else {
+		all := want[map[string]any](p, v, "all_scores", "an object or a list")
+		for _, name := range slices.Sorted(maps.Keys(all)) { // so that of several errors it is always the same
+			add(name, all[name], "all_scores."+name)
+		}
+	}
+	slices.SortStableFunc(scores, func(a, b CategoryScore) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Category, b.Category))
+	})
+	return scores
 }
 
 // Known checks that a request that names categories names one that there is.
@@ -296,69 +323,6 @@ func (g *gathering) add(name string, source fleet.Source) {
 	g.list = append(g.list, Named{name, source})
 }
 
-func (g *gathering) choices(source fleet.Source, list ...*foreignChoice) {
-	for _, c := range list {
-		if c != nil && c.Category != nil {
-			g.add(*c.Category, source)
-		}
-	}
-}
-
-// parseScores reads a map of scores, or a list of {category, score}, best first.
-func parseScores(v any) ([]CategoryScore, error) {
-	var scores []CategoryScore
-	switch v := v.(type) {
-	case nil:
-	case map[string]any:
-		for _, name := range slices.Sorted(maps.Keys(v)) { // so that of several errors it is always the same
-			score, err := number(v[name], "all_scores."+name)
-			if err != nil {
-				return nil, err
-			}
-			scores = append(scores, CategoryScore{fleet.Category(name), score})
-		}
-	case []any:
-		for i, item := range v {
-			score, err := parseScore(item, fmt.Sprintf("all_scores[%d]", i))
-			if err != nil {
-				return nil, err
-			}
-			scores = append(scores, score)
-		}
-	default:
-		return nil, fmt.Errorf("field all_scores: want an object or a list, got %s", kind(v))
-	}
-	slices.SortStableFunc(scores, func(a, b CategoryScore) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Category, b.Category))
-	})
-	return scores, nil
-}
-
-func parseScore(item any, place string) (CategoryScore, error) {
-	fields, ok := item.(map[string]any)
-	if !ok {
-		return CategoryScore{}, fmt.Errorf("field %s: want an object, got %s", place, kind(item))
-	}
-	name, ok := fields["category"].(string)
-	if !ok {
-		return CategoryScore{}, fmt.Errorf("field %s.category: want text, got %s", place, kind(fields["category"]))
-	}
-	score, err := number(fields["score"], place+".score")
-	return CategoryScore{fleet.Category(name), score}, err
-}
-
-// number reads a score; null counts as 0.
-func number(v any, place string) (float64, error) {
-	switch v := v.(type) {
-	case nil:
-		return 0, nil
-	case float64:
-		return v, nil
-	default:
-		return 0, fmt.Errorf("field %s: want a number, got %s", place, kind(v))
-	}
-}
-
 // kind names a decoded JSON value's type as JSON does.
 func kind(v any) string {
 	switch v.(type) {
@@ -372,41 +336,6 @@ func kind(v any) string {
 		return "a number"
 	case []any:
 		return "a list"
-	default:
-		return "an object"
-	}
-}
-
-// payloadError says where in the payload it went wrong.
-func payloadError(data []byte, err error) error {
-	var (
-		syntax *json.SyntaxError
-		typed  *json.UnmarshalTypeError
-	)
-	switch {
-	case errors.As(err, &syntax):
-		return fmt.Errorf("payload: %s: not JSON: %w: %w", position(data, syntax.Offset), err, fleet.ErrUsage)
-	case errors.As(err, &typed):
-		field := typed.Field
-		if field == "" {
-			field = "payload"
-		}
-		return fmt.Errorf("payload: %s: field %s: want %s, got %s: %w",
-			position(data, typed.Offset), field, typeName(typed), typed.Value, fleet.ErrUsage)
-	default:
-		return fmt.Errorf("payload: %w: %w", err, fleet.ErrUsage)
-	}
-}
-
-// typeName says in JSON's words what was expected.
-func typeName(e *json.UnmarshalTypeError) string {
-	switch e.Type.Kind().String() {
-	case "string":
-		return "text"
-	case "slice":
-		return "a list"
-	case "float64":
-		return "a number that fits 64 bits"
 	default:
 		return "an object"
 	}
