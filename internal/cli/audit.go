@@ -94,25 +94,25 @@ func (a *app) printAudit(r report.Audit) {
 	fmt.Fprintf(a.Stdout, "denials=%d\npivots=%d\nruns=%d\nnoop_rate=%.3f\nbusy=%d\nidle=%d\nsafety_net=%d\nfallbacks=%d\n",
 		r.Denials, r.Pivots, r.All.Ended, r.All.NoopRate(), r.All.Outcomes[fleet.Busy], r.All.Outcomes[fleet.Idle], r.SafetyNet, r.Fallbacks)
 	for _, v := range r.Violations {
-		fmt.Fprintf(a.Stdout, "violation: lane %s.%d by run %s and run %s from %s\n", v.Category, v.Lane, v.First, v.Second, plain.Stamp(v.At))
+		a.prose("violation: lane %s.%d by run %s and run %s from %s", v.Category, v.Lane, v.First, v.Second, plain.Stamp(v.At))
 	}
 	for _, v := range r.Overruns {
-		fmt.Fprintf(a.Stdout, "overrun: run %s worked %s longer than its lease, until %s; others had its lane or its task for %s of that\n",
+		a.prose("overrun: run %s worked %s longer than its lease, until %s; others had its lane or its task for %s of that",
 			v.Run, plain.Span(v.Ended.Sub(v.LeaseOver)), plain.Stamp(v.Ended), plain.Span(v.Shared))
 	}
 	for _, d := range r.Off {
-		fmt.Fprintln(a.Stdout, "does not add up: "+plain.Text(d.String()))
+		a.prose("does not add up: %s", d)
 	}
 	for _, f := range r.Fruitless {
-		fmt.Fprintln(a.Stdout, "alarm: "+f.Why())
+		a.prose("alarm: %s", f.Why())
 	}
 	for _, c := range r.Categories {
 		if c.Judgement != rank.Fair {
-			fmt.Fprintln(a.Stdout, "alarm: "+c.Why())
+			a.prose("alarm: %s", c.Why())
 		}
 	}
 	for _, f := range r.Failing {
-		fmt.Fprintf(a.Stdout, "alarm: task %s keeps failing: %s\n", plain.Text(string(f.Task)), plain.Text(f.Why()))
+		a.prose("alarm: task %s keeps failing: %s", f.Task, f.Why())
 	}
 	if len(r.Categories) > 1 { // one is not ranked
 		a.print(view.Shares(r.Categories).Lines(a.style()))

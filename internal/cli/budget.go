@@ -60,14 +60,14 @@ func (a *app) printBudget(b inspect.Budget) {
 		case 1:
 			why = "as its last one was billed for"
 		}
-		fmt.Fprintf(a.Stdout, "The next session of %s reserves %s tokens and %s: %s.\n",
-			plain.Text(n.Agent), plain.Count(n.Tokens), screen.Money{USD: n.USD, Guessed: n.USD}, why)
+		a.prose("The next session of %s reserves %s tokens and %s: %s.",
+			n.Agent, plain.Count(n.Tokens), screen.Money{USD: n.USD, Guessed: n.USD}, why)
 		for _, bill := range n.Doubtful {
-			fmt.Fprintf(a.Stdout, "  Run %s was billed for %s: for this it counts as less.\n", bill.Run, billText(bill))
+			a.prose("  Run %s was billed for %s: for this it counts as less.", bill.Run, billText(bill))
 		}
 	}
 	for _, r := range b.Resets {
-		fmt.Fprintln(a.Stdout, plain.Text("Reset "+stamp(r.At)+": "+resetText(r)))
+		a.prose("Reset %s: %s", stamp(r.At), resetText(r))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"stint/internal/install"
 	"stint/internal/plain"
 	"stint/internal/rank"
+	"stint/internal/screen"
 	"stint/internal/systemd"
 	"stint/internal/view"
 )
@@ -104,6 +105,10 @@ func (a *app) runFanout(ctx context.Context, o engine.FanoutOptions) (err error)
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
 			a.printFire(r)
 		}
+		if o.DryRun && !a.json {
+			timers, _ := f.Timers(ctx, []string{o.Pool}) // none: it says that they are not known
+			a.prose("timer: %s", screen.TimerText(timers, a.Now(), a.style()))
+		}
 		return err
 	}, check)
 }
@@ -156,7 +161,7 @@ func (a *app) printFire(r engine.FireReport) {
 		if r.Ranking != nil {
 			c.Source = "" // the names of stint's own payload
 		}
-		fmt.Fprintln(a.Stdout, plain.Text(choiceLine(c, r.DryRun)))
+		a.prose("%s", choiceLine(c, r.DryRun))
 	}
 	counts := fmt.Sprintf("spawned=%d skipped=%d", r.Count(fleet.Spawn), r.Count(fleet.Skip))
 	if failed := r.Count(fleet.StartFailed); failed > 0 {

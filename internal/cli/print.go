@@ -51,7 +51,10 @@ func show[T any](a *app, object json.RawMessage, v view.View[T], list []T, err e
 	if len(list) == 0 && none != "" && !a.nothing && !a.json {
 		fmt.Fprintln(a.Stderr, "stint: "+plain.Text(none))
 	}
-	a.say(object, func(s screen.Style) []string { return v.Table(list, a.Now(), s) })
+	a.say(object, func(s screen.Style) []string {
+		s.Tall = true
+		return v.Table(list, a.Now(), s)
+	})
 	return nil
 }
 
@@ -108,6 +111,11 @@ func (a *app) print(lines []string) {
 	for _, line := range lines {
 		fmt.Fprintln(a.Stdout, line)
 	}
+}
+
+// prose prints a sentence, between words on more than one line where the terminal is narrow.
+func (a *app) prose(format string, args ...any) {
+	a.print(a.style().Paragraph(screen.Normal, "", "  ", fmt.Sprintf(format, args...)))
 }
 
 // stamp shows a time.

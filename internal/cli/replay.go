@@ -10,7 +10,6 @@ import (
 
 	"stint/internal/explain/replay"
 	"stint/internal/fleet"
-	"stint/internal/plain"
 	"stint/internal/view"
 )
 
@@ -60,7 +59,7 @@ func (a *app) printReplay(r replay.Result) {
 		a.printRanking(r.Selection)
 	}
 	for _, d := range r.Differences {
-		fmt.Fprintln(a.Stdout, plain.Text(fmt.Sprintf("differs: %s: recorded %s, replayed %s", d.Field, d.Recorded, d.Replayed)))
+		a.prose("differs: %s: recorded %s, replayed %s", d.Field, d.Recorded, d.Replayed)
 	}
 	if len(r.Differences) == 0 {
 		fmt.Fprintln(a.Stdout, "identical")

@@ -242,7 +242,10 @@ func (a *app) runReview(ctx context.Context, all bool) error {
 			items = slices.DeleteFunc(items, func(i review.Item) bool { return !i.Open() })
 		}
 		rows := append(slices.Clone(items), view.Beside(tasks)...)
-		a.say(view.Review(t, tasks, left, a.Now()).JSON(items), func(s screen.Style) []string { return view.Item().Table(rows, a.Now(), s) })
+		a.say(view.Review(t, tasks, left, a.Now()).JSON(items), func(s screen.Style) []string {
+			s.Tall = true
+			return view.Item().Table(rows, a.Now(), s)
+		})
 		if a.json {
 			return nil
 		}

@@ -84,7 +84,7 @@ func (a *app) printRanking(s rank.Selection) {
 
 func (a *app) printSentences(s rank.Selection) {
 	for _, sentence := range s.Sentences(rank.Figures) {
-		fmt.Fprintln(a.Stdout, plain.Text(sentence))
+		a.prose("%s", sentence)
 	}
 }
 
@@ -106,6 +106,6 @@ func (a *app) printExplain(s rank.Selection) {
 		if b.Holder != "" {
 			reason += " by " + string(b.Holder) + " until " + stamp(*b.ExpiresAt)
 		}
-		fmt.Fprintf(a.Stdout, "blocked: %s (%s): %s\n", plain.Text(string(b.ID)), b.Category, plain.Text(reason))
+		a.prose("blocked: %s (%s): %s", b.ID, b.Category, reason)
 	}
 }

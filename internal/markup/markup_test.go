@@ -24,6 +24,7 @@ func TestElements(t *testing.T) {
 		{h.El("option", h.Flag("selected", true), h.Flag("hidden", false)), "<option selected></option>"},
 		{h.Join("a\u2028b\n", h.Trusted("<i>")), "a\ufffdb <i>"},
 		{h.Lines("<a>\nb\u202e"), "&lt;a&gt;\nb\ufffd"},
+		{h.Lines("a\r\nb\r"), "a \nb "}, // a reader's browser would make a line of each return
 		{h.Each([]string{"a", "&"}, func(s string) h.HTML { return h.El("b", s) }), "<b>a</b><b>&amp;</b>"},
 	} {
 		if got := tt.got.String(); got != tt.want {

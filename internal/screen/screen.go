@@ -17,6 +17,7 @@ import (
 type Style struct {
 	Width  int  // columns; 0: as many as it takes, as in a pipe, where nothing is to be lost
 	Colour bool // else nothing but the text
+	Tall   bool // a list's last text goes below its row where the row would be too wide
 }
 
 // Paint is a colour or weight of text, as the parameters of SGR (ECMA-48, 8.3.117).

@@ -33,7 +33,7 @@ const maxOf = 6
 func Status(v StatusView, s Style) []string {
 	head := sheet{Style: s}
 	head.lines = append(head.lines, s.Fit(s.Paint(Bold, "fleet "+string(v.Fleet))+" at "+Stamp(v.At)))
-	head.text("timer", timerText(v, s))
+	head.text("timer", TimerText(v.Timers, v.At, s))
 	head.text("fire", fireText(v, s))
 
 	if len(v.Hosts) > 0 {
@@ -112,13 +112,13 @@ func assemble(blocks [][]string, runs, next []string, v StatusView) (lines []str
 	return lines
 }
 
-// timerText says of every pool when it fires.
-func timerText(v StatusView, s Style) string {
-	if len(v.Timers) == 0 {
+// TimerText says of every pool when it fires.
+func TimerText(timers []fleet.Timer, now time.Time, s Style) string {
+	if len(timers) == 0 {
 		return s.Paint(Yellow, "unknown: the service manager cannot be asked")
 	}
 	var list []string
-	for _, t := range v.Timers {
+	for _, t := range timers {
 		var text string
 		switch {
 		case t.Firing:
@@ -126,7 +126,7 @@ func timerText(v StatusView, s Style) string {
 		case t.Active && t.Next.IsZero():
 			text = "will fire"
 		case t.Active:
-			text = "next fire " + until(t.Next, v.At)
+			text = "next fire " + until(t.Next, now)
 		case t.Last.IsZero():
 			text = s.Paint(Yellow, "no timer is active: stint init --systemd")
 		default:
@@ -135,7 +135,7 @@ func timerText(v StatusView, s Style) string {
 		if t.Failed {
 			text += ", " + s.Paint(Red, "the last fire failed: "+t.Journal())
 		}
-		if len(v.Timers) > 1 {
+		if len(timers) > 1 {
 			text = plain.Line(t.Pool) + ": " + text
 		}
 		list = append(list, text)

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -56,38 +57,49 @@ func (t Table) Lines(s Style) []string {
 			widths[j] = max(widths[j], ansi.StringWidth(texts[i][j]))
 		}
 	}
+	last := len(widths) - 1
+	below := s.Tall && t.Columns[last].Least > 0 && t.shrink(slices.Clone(widths), s.Width)
+	if below {
+		widths = widths[:last]
+	}
 	t.shrink(widths, s.Width)
 	var lines []string
 	if titled {
-		titles := plain.Each(t.Columns, func(c Column) string { return c.Title })
+		titles := plain.Each(t.Columns[:len(widths)], func(c Column) string { return c.Title })
 		lines = append(lines, t.line(s, widths, titles, nil))
 	}
 	for i, row := range t.Rows {
-		lines = append(lines, t.line(s, widths, texts[i], row))
+		lines = append(lines, t.line(s, widths, texts[i][:len(widths)], row))
+		if below && texts[i][last] != "-" {
+			lines = append(lines, s.Paragraph(Dim, "  ", "    ", strings.ToLower(t.Columns[last].Title)+": "+texts[i][last])...)
+		}
 	}
 	return lines
 }
 
-func (t Table) shrink(widths []int, room int) {
+// shrink cuts columns until all have room, and reports whether they had none.
+func (t Table) shrink(widths []int, room int) bool {
 	if room <= 0 {
-		return
+		return false
 	}
 	all := t.Indent + gap*(len(widths)-1)
 	for _, w := range widths {
 		all += w
 	}
+	wide := all > room
 	for ; all > room; all-- {
 		widest := -1
-		for i, c := range t.Columns {
+		for i, c := range t.Columns[:len(widths)] {
 			if c.Least > 0 && widths[i] > c.Least && (widest < 0 || widths[i] > widths[widest]) {
 				widest = i
 			}
 		}
 		if widest < 0 {
-			return
+			break
 		}
 		widths[widest]--
 	}
+	return wide
 }
 
 // line lays out one row. Without cells it is that of the titles.

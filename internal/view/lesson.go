@@ -54,7 +54,7 @@ func Lesson() View[survey.LessonEffect] {
 		Number("high", "", high),
 		Bool("known", "the interval leaves out zero", func(l lesson) bool { return l.Effect.Known() }),
 		Number("raw", "the difference as observed", func(l lesson) float64 { return l.Effect.Raw }),
-		Word("", "Shows-0.05", "", func(l lesson) string { return shows(l, 0) }),
+		Word("", "Shows-0.05", "", func(l lesson) string { return shows(l, 0) }).Wide(),
 		Word("", "Shows-0.10", "", func(l lesson) string { return shows(l, 1) }),
 		Int("with", "With", "graded sessions that got it", func(l lesson) int { return l.With.Graded }),
 		Int("without", "Without", "graded sessions from which it was withheld", func(l lesson) int { return l.Without.Graded }),

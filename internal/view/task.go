@@ -24,7 +24,7 @@ func Task() View[TaskEntry] {
 		Enum("state", "State", "", fleet.TaskStates(), func(t task) fleet.TaskState { return t.State }),
 		Word("priority", "Priority", "urgent, high, medium or low", func(t task) fleet.Priority { return t.Priority }),
 		Text("title", "Title", "", func(t task) string { return t.Title }),
-		Text("", "Why", "", func(t task) string { return cmp.Or(t.Blocked, t.StateFrom) }).Rare().Listed(),
+		Text("", "Why", "", func(t task) string { return cmp.Or(t.Blocked, t.WaitingFor, t.StateFrom) }).Rare().Listed(),
 		Text("state_from", "State from", "where its state is from, if its source says another",
 			func(t task) string { return t.StateFrom }).Alone(),
 		Text("blocked", "Blocked", "why an open task is not workable", func(t task) string { return t.Blocked }).Alone(),

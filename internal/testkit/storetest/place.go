@@ -95,6 +95,18 @@ func (contract) Places(t *testing.T, b bundle) {
 	}
 	same(t, "after a decision", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0r3"}, {Run: "0unknown", Ended: true}})
 	reviews(Start(), out, b.clock.Now())
+
+	// Of a place with nothing left in it, the reviewer's words stay, and the look at it is no review.
+	said := fleet.Feedback{Run: "0r3", Task: "fix", Said: "again", At: Start()}
+	must.Do(t, b.SaveFeedback(t.Context(), said))
+	before := must.Get(b.ReviewTimes(t.Context(), Start()))(t)
+	b.clock.Advance(time.Minute)
+	see(b.clock.Now(), "0r3", fleet.PlaceOut)
+	reviews(Start(), append(before, b.clock.Now())...)
+	see(b.clock.Now(), "0r3", fleet.PlaceEmpty)
+	reviews(Start(), before...)
+	same(t, "what was said", must.Get(b.Feedback(t.Context()))(t), map[fleet.RunID]fleet.Feedback{"0r3": said})
+	same(t, "with nothing left", b.mustPlaces(t), []fleet.ReviewSlot{{Run: "0unknown", Ended: true}})
 }
 
 // PlacesRace has many runs take a place at once: no more get one than there are.
