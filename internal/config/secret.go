@@ -36,7 +36,7 @@ func SecretName(name string) bool {
 		return false
 	}
 	return slices.ContainsFunc(words, func(word string) bool {
-		return word == "KEY" || word == "PAT" || slices.ContainsFunc([]string{
+		return word == "KEY" || word == "PAT" || word == "HEADERS" || slices.ContainsFunc([]string{
 			"APIKEY", "TOKEN", "SECRET", "SECRETS", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
 		}, func(end string) bool { return strings.HasSuffix(word, end) })
 	})

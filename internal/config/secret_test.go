@@ -22,7 +22,8 @@ func TestSecretName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"API_KEY": true, "ANTHROPIC_API_KEY": true, "AWS_SECRET_ACCESS_KEY": true, "GITHUB_TOKEN": true, "npm_token": true,
 		"DB_PASSWORD": true, "DBPASSWORD": true, "PGPASSWORD": true, "OPENAI_APIKEY": true, "SIGNING_SECRET": true, "GH_PAT": true,
-		"PATH": false, "MAX_TOKENS": false, "TOKEN_LIMIT": false, "TOKEN_FILE": false, "SSH_AUTH_SOCK": false, "KEYBOARD": false,
+		"OTEL_EXPORTER_OTLP_HEADERS": true,
+		"PATH":                       false, "MAX_TOKENS": false, "TOKEN_LIMIT": false, "TOKEN_FILE": false, "SSH_AUTH_SOCK": false, "KEYBOARD": false,
 		"GIT_ASKPASS": false, "MODEL": false, "": false,
 	} {
 		if got := config.SecretName(name); got != want {
