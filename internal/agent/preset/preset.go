@@ -111,7 +111,6 @@ type Folder struct {
 	Login    string   `json:"login"`     // the file that has its login, which it may renew; empty: none has
 	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names its own
 	ReadOnly []string `json:"read_only"` // what sessions see of it
-	Private  []string `json:"private"`   // in this, what they make for themselves
 	Copied   []string `json:"copied"`    // files beside it, in the folder where the variable names one, of which they have a copy
 }
 
@@ -265,7 +264,7 @@ func (c CLI) Own(getenv func(string) string, dir string) (own fleet.Own) {
 		if f.Variable == "" || getenv(f.Variable) == "" {
 			beside = filepath.Dir(folder)
 		}
-		own.Private = slices.Concat(own.Private, []string{folder}, in(folder, f.Private))
+		own.Private = append(own.Private, folder)
 		own.Copied = append(own.Copied, in(beside, f.Copied)...)
 		own.Fixed = append(own.Fixed, in(folder, f.ReadOnly)...)
 		if own.Shared = append(own.Shared, in(folder, f.Shared)...); f.Login != "" {
