@@ -310,7 +310,7 @@ func (s *setup) noteMissing(ctx context.Context, c *config.Config) {
 		s.missing = append(s.missing, idle...)
 	}
 	if around := s.fleetAround(c.Path); around != nil {
-		if record, _ := s.trustStore(c.Path).Load(); record == nil {
+		if record, _ := s.trustStore(c.Path).Load(); record.Sums == nil {
 			s.missing = append(s.missing, fmt.Sprintf("your confirmation, as sessions of fleet %s may write %s: stint --config %s config trust",
 				around.Fleet, c.Path, fleet.ShellWord(c.Path)))
 		}

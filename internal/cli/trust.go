@@ -122,7 +122,7 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 		return nil, err
 	}
 	c, err := config.Load(path, a.configOptions())
-	if record == nil {
+	if record.Sums == nil {
 		return c, cmp.Or(err, a.refuseNested(path))
 	}
 	fault := err
@@ -131,7 +131,7 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 		return c, err
 	}
 	if err != nil || record.Judge(path, trust.Sum(c.Text())) != trust.Trusted {
-		trusted, lost := store.Text(record[path])
+		trusted, lost := store.Text(record.Sums[path])
 		if lost != nil {
 			return nil, fleet.WithHint(fmt.Errorf("read the trusted %s: %w", path, lost), "stint config trust")
 		}
@@ -141,13 +141,14 @@ func (a *app) trustedConfig(path string) (*config.Config, error) {
 			return nil, errors.Join(err, broken)
 		case a.reach(before).Has(path): // as it was: the new text may say anything of where that is
 			c, err = before, nil
-			c.Trust.Held = fmt.Sprintf("%s has changed and is held (SHA-256 %.8s…): stint config trust", path, content.Sum)
+			held := fmt.Sprintf("%s has changed since it was trusted by %s, and is held", path, record.By)
+			c.Trust.Held = fmt.Sprintf("%s (SHA-256 %.8s…): stint config trust", held, content.Sum)
 			switch {
 			case seen != nil:
-				c.Trust.Held = fmt.Sprintf("%s has changed and is held: %v", path, seen)
+				c.Trust.Held = fmt.Sprintf("%s: %v", held, seen)
 			case fault != nil:
 				first, _, _ := strings.Cut(fault.Error(), "\n")
-				c.Trust.Held = fmt.Sprintf("%s has changed and is held (SHA-256 %.8s…), and cannot be confirmed: %s: stint config check", path, content.Sum, first)
+				c.Trust.Held = fmt.Sprintf("%s (SHA-256 %.8s…), and cannot be confirmed: %s: stint config check", held, content.Sum, first)
 				c.Trust.Broken = c.Trust.Held
 			}
 		}
@@ -204,7 +205,7 @@ func secretFile(c *config.Config) func(string) bool {
 func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 	store := a.trustStore(c.Path)
 	record, err := store.Load()
-	if record != nil {
+	if record.Sums != nil {
 		return
 	}
 	contents, refused := a.inQuestion(c, record)
@@ -212,7 +213,7 @@ func (a *app) trustFirst(ctx context.Context, c *config.Config) {
 		a.log.WarnContext(ctx, "file not trusted", slog.Any("err", err))
 	}
 	if err == nil {
-		err = store.Save(contents, secretFile(c))
+		err = store.Save("the first fire", contents, secretFile(c))
 	}
 	if err == nil {
 		record, err = store.Load()
@@ -252,7 +253,7 @@ func (a *app) configTrust(yes bool) error {
 	if err != nil {
 		a.warn(err.Error()) // confirmed anew, it can be read again
 	}
-	if text, err := store.Text(record[path]); err == nil {
+	if text, err := store.Text(record.Sums[path]); err == nil {
 		if before, err := config.Parse(path, text, a.configOptions()); err == nil {
 			a.secrets.hide(a.Getenv, c, before) // the difference shows both
 		}
@@ -264,14 +265,14 @@ func (a *app) configTrust(yes bool) error {
 	var changes []trustChange
 	for _, name := range slices.Sorted(maps.Keys(contents)) {
 		v := record.Judge(name, contents[name].Sum)
-		if record == nil {
+		if record.Sums == nil {
 			v = trust.Unknown // no session ran that could have changed it; a person sees it all the same
 		}
 		if v == trust.Trusted {
 			continue
 		}
-		before := trust.Content{Sum: record[name]} // that was not kept, or is new
-		if text, err := store.Text(record[name]); err == nil {
+		before := trust.Content{Sum: record.Sums[name]} // that was not kept, or is new
+		if text, err := store.Text(record.Sums[name]); err == nil {
 			before = trust.ContentOf(text)
 		}
 		diff := trust.Diff(before, contents[name])
@@ -289,6 +290,6 @@ func (a *app) configTrust(yes bool) error {
 		}
 	}
 	// The text that was shown is confirmed, and not the one that is there by now.
-	err = store.Save(contents, secretFile(c))
+	err = store.Save(a.user(), contents, secretFile(c))
 	return a.sayDone(err, trustObject(changes).JSON(path), fmt.Sprintf("trusted: %s, and %d files that it names", path, len(contents)-1))
 }

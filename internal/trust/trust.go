@@ -23,8 +23,11 @@ import (
 	"stint/internal/fleet"
 )
 
-// Record has the files that were confirmed last, by path: the sum of each. Nil: no file ever was.
-type Record map[string]string
+// Record has what was confirmed last.
+type Record struct {
+	By   string            `json:"by"`   // a user's name, or "the first fire"
+	Sums map[string]string `json:"sums"` // of the files, by path; nil: no file ever was
+}
 
 // Verdict compares a file with the record.
 type Verdict string
@@ -38,9 +41,9 @@ const (
 // Judge decides on a file by its sum. Before anything was confirmed no session ran that could have
 // changed it.
 func (r Record) Judge(path, sum string) Verdict {
-	was, known := r[path]
+	was, known := r.Sums[path]
 	switch {
-	case r == nil || was == sum:
+	case r.Sums == nil || was == sum:
 		return Trusted
 	case known:
 		return Changed
@@ -114,7 +117,7 @@ func (g Guard) Files(argv []string, dir string) map[string]string {
 			} else if rel, err := filepath.Rel(dir, word); err == nil && filepath.IsLocal(rel) {
 				name = filepath.Join(g.Workspace, rel)
 			}
-			_, known := g.Record[name]
+			_, known := g.Sums[name]
 			if info, err := os.Stat(at); err == nil && (info.Mode().IsRegular() || known && !info.IsDir()) && (g.Has(name) || g.Has(at)) {
 				found[name] = at
 			}
@@ -125,7 +128,7 @@ func (g Guard) Files(argv []string, dir string) map[string]string {
 
 // Check is an error that names the first of a command's files that is held.
 func (g Guard) Check(argv []string, dir string) error {
-	if g.Record == nil {
+	if g.Sums == nil {
 		return nil
 	}
 	files := g.Files(argv, dir)
@@ -135,7 +138,8 @@ func (g Guard) Check(argv []string, dir string) error {
 			return err
 		}
 		if v := g.Judge(name, content.Sum); v != Trusted {
-			return fleet.WithHint(fmt.Errorf("%s %s (SHA-256 %.8s…): stint config trust", files[name], v, content.Sum), "stint config trust")
+			by := map[Verdict]string{Changed: " by " + g.By}[v]
+			return fleet.WithHint(fmt.Errorf("%s %s%s (SHA-256 %.8s…): stint config trust", files[name], v, by, content.Sum), "stint config trust")
 		}
 	}
 	return nil
@@ -153,15 +157,15 @@ const list = "trusted.json"
 func (s Store) Load() (r Record, err error) {
 	text, err := os.ReadFile(filepath.Join(s.Dir, list))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return Record{}, nil
 	}
 	if err == nil {
-		if err = json.Unmarshal(text, &r); err == nil && r == nil {
-			err = errors.New("it is empty")
+		if err = json.Unmarshal(text, &r); err == nil && r.Sums == nil {
+			err = errors.New("it names no file")
 		}
 	}
 	if err != nil {
-		return nil, fleet.WithHint(fmt.Errorf("read what is trusted, %s: %w", filepath.Join(s.Dir, list), err), "stint config trust")
+		return Record{}, fleet.WithHint(fmt.Errorf("read what is trusted, %s: %w", filepath.Join(s.Dir, list), err), "stint config trust")
 	}
 	return r, nil
 }
@@ -175,13 +179,13 @@ func (s Store) Text(sum string) ([]byte, error) {
 	return text, err
 }
 
-// Save makes contents the confirmed ones, by path; secret are those of which no text is kept. One process
+// Save makes contents the ones that a user confirmed, by path; secret are those of which no text is kept. One process
 // saves at a time, for it takes away what its own list does not name.
 //
 // If we die before the list is renamed into place, what was confirmed before stands, with texts
 // beside it that it does not name. If we die after it, texts of the list before are left. The next
 // Save takes both away.
-func (s Store) Save(contents map[string]Content, secret func(path string) bool) error {
+func (s Store) Save(by string, contents map[string]Content, secret func(path string) bool) error {
 	at := func(point string) {
 		if s.passing != nil {
 			s.passing(point)
@@ -195,10 +199,10 @@ func (s Store) Save(contents map[string]Content, secret func(path string) bool) 
 		return err
 	}
 	defer turn.Close() // the folder itself: nothing is written by it
-	r := Record{}
+	r := Record{by, map[string]string{}}
 	at("begun")
 	for path, content := range contents {
-		r[path] = content.Sum
+		r.Sums[path] = content.Sum
 		if content.Text == nil || secret(path) {
 			continue
 		}
@@ -217,7 +221,7 @@ func (s Store) Save(contents map[string]Content, secret func(path string) bool) 
 	at("list written")
 	entries, err := os.ReadDir(s.Dir)
 	for _, e := range entries {
-		if named := slices.Contains(slices.Collect(maps.Values(r)), e.Name()); !named && e.Name() != list {
+		if named := slices.Contains(slices.Collect(maps.Values(r.Sums)), e.Name()); !named && e.Name() != list {
 			err = errors.Join(err, os.Remove(filepath.Join(s.Dir, e.Name())))
 		}
 	}

@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}}
-	if err := s.Save(after, noSecret); err != nil {
+	if err := s.Save("me", after, noSecret); err != nil {
 		os.Exit(1)
 	}
 }
@@ -53,7 +53,7 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 	t.Parallel()
 	for stop := 0; ; stop++ {
 		s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
-		must.Do(t, s.Save(before, noSecret))
+		must.Do(t, s.Save("me", before, noSecret))
 		cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 		cmd.Env = append(os.Environ(), dying+"="+s.Dir+"|"+strconv.Itoa(stop))
 		err := cmd.Run()
@@ -61,15 +61,15 @@ func TestSaveSurvivesCrashes(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, loaded := s.Load()
-		if loaded != nil || !maps.Equal(r, sums(before)) && !maps.Equal(r, sums(after)) {
+		if loaded != nil || !maps.Equal(r.Sums, sums(before)) && !maps.Equal(r.Sums, sums(after)) {
 			t.Errorf("stop %d: got %v, %v", stop, r, loaded)
 		}
-		for path, sum := range r {
+		for path, sum := range r.Sums {
 			if _, err := s.Text(sum); err != nil {
 				t.Errorf("stop %d: %s: %v", stop, path, err)
 			}
 		}
-		must.Do(t, s.Save(after, noSecret))
+		must.Do(t, s.Save("me", after, noSecret))
 		entries, _ := os.ReadDir(s.Dir)
 		var names []string
 		for _, e := range entries {
@@ -96,22 +96,22 @@ func TestSaveAtOnce(t *testing.T) {
 	for i := range 4 {
 		all.Go(func() {
 			for range 20 {
-				if err := s.Save([]map[string]Content{before, after}[i%2], noSecret); err != nil {
+				if err := s.Save("me", []map[string]Content{before, after}[i%2], noSecret); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	for path, sum := range must.Get(s.Load())(t) {
+	for path, sum := range must.Get(s.Load())(t).Sums {
 		if _, err := s.Text(sum); err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 }
 
-func sums(contents map[string]Content) Record {
-	r := Record{}
+func sums(contents map[string]Content) map[string]string {
+	r := map[string]string{}
 	for path, content := range contents {
 		r[path] = content.Sum
 	}
@@ -125,11 +125,11 @@ func TestJudge(t *testing.T) {
 		path, sum string
 		want      Verdict
 	}{
-		"nothing was ever": {nil, "/a", "1", Trusted},
-		"the same":         {Record{"/a": "1"}, "/a", "1", Trusted},
-		"changed":          {Record{"/a": "1"}, "/a", "2", Changed},
-		"new":              {Record{"/a": "1"}, "/b", "1", Unknown},
-		"nothing is":       {Record{}, "/a", "1", Unknown},
+		"nothing was ever": {Record{}, "/a", "1", Trusted},
+		"the same":         {Record{Sums: map[string]string{"/a": "1"}}, "/a", "1", Trusted},
+		"changed":          {Record{Sums: map[string]string{"/a": "1"}}, "/a", "2", Changed},
+		"new":              {Record{Sums: map[string]string{"/a": "1"}}, "/b", "1", Unknown},
+		"nothing is":       {Record{Sums: map[string]string{}}, "/a", "1", Unknown},
 	} {
 		if got := test.record.Judge(test.path, test.sum); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
@@ -149,7 +149,7 @@ func TestGuard(t *testing.T) {
 	}
 	must.Do(t, errors.Join(syscall.Mkfifo(ws+"/pipe", 0o600), syscall.Mkfifo(ws+"/data", 0o600), os.Symlink(out+"/run", ws+"/link"), os.Symlink(ws+"/new", out+"/link")))
 	g := Guard{
-		Record: Record{ws + "/pipe": "1", ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))},
+		Record: Record{By: "ann", Sums: map[string]string{ws + "/pipe": "1", ws + "/run": Sum([]byte("x")), ws + "/conf": Sum([]byte("y")), ws + "/changed": Sum([]byte("x"))}},
 		Reach:  Of(ws), Workspace: ws, Environment: []string{"PATH=" + ws + "/bin:/usr/bin:/bin"},
 	}
 	for name, test := range map[string]struct {
@@ -158,7 +158,7 @@ func TestGuard(t *testing.T) {
 		want string // in the error; empty: none
 	}{
 		"program":                  {[]string{"./run"}, ws, ""},
-		"changed program":          {[]string{"./changed"}, ws, "/changed changed since"},
+		"changed program":          {[]string{"./changed"}, ws, "/changed changed since it was trusted by ann (SHA-256 "},
 		"new program":              {[]string{ws + "/new"}, ws, "/new never trusted"},
 		"of the system":            {[]string{"sh", "-c", "exit"}, ws, ""},
 		"in a shell":               {[]string{"sh", "-c", "./new"}, ws, "/new never trusted"},
@@ -183,7 +183,7 @@ func TestGuard(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	g.Record = nil
+	g.Record = Record{}
 	if err := g.Check([]string{"./changed"}, ws); err != nil {
 		t.Errorf("before anything was confirmed: %v", err)
 	}
@@ -192,10 +192,10 @@ func TestGuard(t *testing.T) {
 func TestText(t *testing.T) {
 	t.Parallel()
 	s := Store{Dir: filepath.Join(t.TempDir(), "trusted")}
-	if r, err := s.Load(); r != nil || err != nil {
+	if r, err := s.Load(); r.Sums != nil || err != nil {
 		t.Errorf("got %v, %v, want nothing yet", r, err)
 	}
-	must.Do(t, s.Save(before, func(path string) bool { return path == "/ws/prompt" }))
+	must.Do(t, s.Save("me", before, func(path string) bool { return path == "/ws/prompt" }))
 	if _, err := s.Text(before["/ws/prompt"].Sum); err == nil {
 		t.Error("the text of a secret file was kept")
 	}
