@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -68,8 +70,8 @@ func questions() []question {
 		{
 			"what will the next fire do?", "fanout --dry-run", -1, "categories",
 			[]string{"category", "decision"},
-			`select c.value, iif(c.value = 'c3' or c.value in (select category from pauses) or c.value in (select category from runs where ended_at is null), 'skip', 'spawn')
-			 as d from json_each('["c0","c1","c2","c3"]') c order by d desc, c.value`,
+			`select c.value, iif(c.value in ('c3', 'code') or c.value in (select category from pauses) or c.value in (select category from runs where ended_at is null), 'skip', 'spawn')
+			 as d from json_each('["c0","c1","c2","c3","code"]') c order by d desc, c.value`,
 		},
 		{
 			"what did each day cost, by agent?", "report --by day,agent --since 2d", 0, "parts",
@@ -127,7 +129,7 @@ func questions() []question {
 		{
 			"what waits for me?", "task list --state ready_for_review", 0, "tasks",
 			[]string{"id", "state"},
-			"select task, 'ready_for_review' from runs where outcome = 'productive' and agent = 'worker'",
+			"select task, 'ready_for_review' from runs where outcome = 'productive' and (agent = 'worker' or task = 'open') order by task",
 		},
 		{
 			"how did that run go?", "show :run", 0, "",
@@ -201,14 +203,28 @@ func newQuestioned(t *testing.T) *questioned {
 	for _, c := range []string{"c0", "c1", "c2"} {
 		config += "[category." + c + "]\nagents = [\"sleeper\"]\nself_directed = true\ncooldown = \"0s\"\n"
 	}
-	config += "[category.c3]\nagents = [\"worker\"]\nmax_chain = 0\n"
-	for name, text := range map[string]string{"stint.toml": config, "tasks/review-me.md": "---\nstate: todo\ncategory: c3\n---\n"} {
+	config += "[category.c3]\nagents = [\"worker\"]\nmax_chain = 0\n" +
+		"[agent.coder]\nbox = \"open\"\ncommand = [\"sh\", \"-c\", \"echo x >$STINT_TASK_ID.txt; git add .; git commit -qm $STINT_TASK_ID\"]\n" +
+		"[category.code]\nagents = [\"coder\"]\nworkspace = \"clone\"\nmax_chain = 0\ncooldown = \"1h\"\n[budget]\nusd = 5000\n"
+	for name, text := range map[string]string{
+		"stint.toml": config, "lessons/measure.md": "---\n---\nMeasure first.\n", ".gitignore": "state\n",
+		"tasks/review-me.md": "---\nstate: todo\ncategory: c3\n---\n", "tasks/good.md": "---\nstate: todo\ncategory: code\n---\n",
+		"tasks/bad.md": "---\nstate: todo\ncategory: code\n---\n", "tasks/open.md": "---\nstate: todo\ncategory: code\n---\n",
+		"tasks/asks.md": "---\nstate: waiting\nwaiting_for: which licence is wanted\ncategory: code\n---\n",
+	} {
 		write(t, filepath.Join(f.dir, name), text, 0o600)
 	}
+	f.git("init", "-q", "-b", "main")
+	f.git("add", ".")
+	f.git("commit", "-qm", "begin")
 	f.must("pause", "c0", "--reason", "holidays") // which makes the store
 	p := past{runs: 2900, categories: 4}
 	p.fill(t, f.database())
 	p.execute(t, f.database(), "update runs set outcome = 'failed', grade = 0 where id in (select id from runs where task = 'task-000007' and key <> '' order by id desc limit 4)")
+	for _, task := range []string{"good", "bad", "open"} {
+		f.must("run", "--category", "code", "--task", task)
+	}
+	of := func(task string) string { return f.query("select id from runs where task = '" + task + "'")[0] }
 	f.must("run", "--category", "c3")
 	f.graded = f.query("select max(id) from runs")[0]
 	t.Cleanup(func() { f.stint("stop", "--all") })
@@ -219,7 +235,17 @@ func newQuestioned(t *testing.T) *questioned {
 	f.stint("fanout", "--exec", "--seed", "2") // which starts nothing
 	f.must("resume")
 	f.must("claim", "mine", "--holder", "me")
+	f.must("review", "land", of("good"))
+	f.must("review", "reject", of("bad"), "--reason", "not wanted")
 	return f
+}
+
+func (f *questioned) git(args ...string) {
+	f.Helper()
+	cmd := exec.Command("git", append([]string{"-C", f.dir, "-c", "user.name=me", "-c", "user.email=me@x"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		f.Fatalf("git %s: %v: %s", strings.Join(args, " "), err, out)
+	}
 }
 
 func (f *questioned) database() string { return filepath.Join(f.dir, "state/stint.db") }
@@ -237,6 +263,87 @@ func (f *questioned) query(statement string) []string {
 func (f *questioned) until(statement, want string) {
 	f.Helper()
 	eventually(f, func() bool { return f.query(statement)[0] == want }, func() string { return want + ": " + statement })
+}
+
+// TestMonday asks the same fleet what its owner asks on a Monday. One command answers each question
+// on a terminal of 80 columns: each row that the record has stands in a line.
+func TestMonday(t *testing.T) {
+	t.Setenv("COLUMNS", "80")
+	f := newQuestioned(t)
+	const lately = "from runs where created_at >= unixepoch('subsec') * 1000 - 2 * 86400000"
+	for _, q := range []struct{ asked, command, sql string }{
+		{"what ran at the weekend?", "runs --since 2d -n 5", "select id, category, task " + lately + " order by id desc limit 5"},
+		{
+			"what did it cost?", "report --by day --since 2d",
+			`select date(created_at / 1000, 'unixepoch') as d, count(*), printf('$%.2f', total(usd))
+			 from runs where created_at / 86400000 >= unixepoch() / 86400 - 2 group by d`,
+		},
+		{"what landed?", "review --landed", "select run, 'good', substr(landed_as, 1, 12), decided_by from reviews where decision = 'landed'"},
+		{"what is stuck, and why?", "status", "select category, 'paused', reason from pauses"},
+		{"who blocks?", "claim list", "select key, holder from claims where released_at is null"},
+		{"what should I do next?", "status", "select 'next', 'stint init --systemd frees 5 categories'"},
+		{"is the ranking sane?", "select --explain --seed 7", "select category, 'is out: paused', reason from pauses"},
+		{"why does c0 never run?", "why c0", "select 'It has had ' || count(*) || ' sessions' from runs where category = 'c0' and epoch > 0"},
+		{
+			"what did the agent do in that run?", "show :run",
+			`select 'run', id, category, task from runs where id = ':run' union all
+			 select 'grade', printf('%.3f', grade), '', '' from runs where id = ':run' union all
+			 select 'used', tokens || ' tokens', printf('$%.2f', usd), '' from runs where id = ':run'`,
+		},
+		{"which lesson helped?", "lessons", "select lesson, sum(with_graded), sum(without_graded) from lessons group by lesson"},
+		{
+			"which agent is better?", "report --since 0",
+			"select agent, count(grade), printf('%.2f', avg(grade)) from runs where agent in ('claude', 'codex', 'gptme') group by agent",
+		},
+		{
+			"what failed, and why?", "runs --outcome failed --since 2d -n 5",
+			"select * from (select id, 'failed' " + lately + " and outcome = 'failed' order by id desc limit 5) " +
+				"union all select * from (select 'reason:', reason " + lately + " and outcome = 'failed' order by id desc limit 5)",
+		},
+		{"did the timer miss anything?", "fires -n 5", "select id, pool from fires order by id desc limit 5"},
+		{
+			"who rejected, landed or paused?", "report --since 2d",
+			"select run, decision, decided_by, iif(decision = 'landed', substr(landed_as, 1, 12), reason) from reviews where decision <> ''",
+		},
+		{"and paused?", "status", "select category, 'paused', reason from pauses"},
+		{
+			"what is left of the budget?", "budget",
+			"select scope, runs, printf('$%.2f', usd), 'of $5000.00' from spent where scope = 'fleet' and day = date('now')",
+		},
+		{
+			"what will the next fire do, and when?", "fanout --dry-run",
+			"select 'skipped ' || category, 'paused: ' || reason from pauses union all select 'timer:', 'no timer is active'",
+		},
+		{
+			"is anything burning money for nothing?", "report --since 2d",
+			`select 'task ' || task, 'keeps failing', sum(outcome in ('failed', 'timeout', 'abandoned')) || ' of ' || count(*) ` + lately + `
+			 and task = 'task-000007' and key <> '' and outcome in ('failed', 'timeout', 'abandoned', 'productive', 'noop', 'nothing') group by task`,
+		},
+		{"what did the sessions ask me?", "task list --state waiting", "select 'asks', 'waiting', 'which licence is wanted'"},
+		{"are record and machine sound?", "doctor", "select 'runs', count(*) || ' session' from runs where ended_at is null"},
+	} {
+		fill := strings.NewReplacer(":run", f.graded)
+		text, _ := f.stint(strings.Fields(fill.Replace(q.command))...)
+		for line := range strings.Lines(text) {
+			command := regexp.MustCompile(`^ +(fix: |stint |systemctl |name it by)`).MatchString(line) // whole, for it is to be copied
+			if width := ansi.StringWidth(strings.TrimSuffix(line, "\n")); width > 80 && !command {
+				t.Errorf("%s stint %s: a line of %d columns: %s", q.asked, q.command, width, line)
+			}
+		}
+		rows := f.query(fill.Replace(q.sql))
+		if len(rows) == 0 {
+			t.Errorf("%s the record of the test has nothing to say", q.asked)
+		}
+		for _, row := range rows {
+			words := strings.Fields(row)
+			for i, word := range words {
+				words[i] = regexp.QuoteMeta(word)
+			}
+			if !regexp.MustCompile(strings.Join(words, ".*")).MatchString(text) {
+				t.Errorf("%s stint %s does not say %q:\n%s", q.asked, q.command, row, text)
+			}
+		}
+	}
 }
 
 func (f *questioned) stint(args ...string) (text string, status int) {
