@@ -14,7 +14,7 @@ OPTIMIZE := -O2 -fno-asynchronous-unwind-tables
 build bench: export CGO_CFLAGS := $(OPTIMIZE)
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-hosts test test-agents test-trackers test-patroni test-arch test-dist dist race storm storm-hosts soak lint bench bench-selection install uninstall fmt tidy clean
+.PHONY: help build demo demo-hosts test test-agents test-trackers test-patroni test-arch test-dist dist race storm storm-hosts soak week lint bench bench-selection install uninstall fmt tidy clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile
@@ -72,6 +72,9 @@ storm-hosts: ## twenty machines share a server for ten minutes, while networks, 
 soak: ## a fleet lives ten minutes, or SOAK=1m, while everything in it fails and is killed
 	@scripts/setup test
 	@scripts/soak
+
+week: ## three fleets live a week in minutes, with all that happens to such fleets; the report is compared with SQL
+	@scripts/week
 
 lint: ## check imports, habits, format and the shell scripts
 	@scripts/setup lint

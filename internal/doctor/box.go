@@ -14,10 +14,20 @@ func (d *Doctor) examineBoxes(ctx context.Context) (list []Finding) {
 	layers := session.Layers(ctx)
 	for _, name := range d.agents() {
 		agent := d.Config.Agents[name]
+		held := box.Places{Home: d.Getenv("HOME"), State: d.Config.State, Read: agent.Read, Write: agent.Write}
+		if fault := held.Fault(); fault != "" && agent.Box != fleet.BoxOpen {
+			list = append(list, Finding{
+				Check: "box", State: Problem, What: fmt.Sprintf("%s: %s", name, fault), Why: unbegun,
+				Fix: fmt.Sprintf("list in stint.toml, [agent.%s] read and write, what is in it", name),
+			})
+			continue
+		}
 		list = append(list, examineBox(name, fleet.Box{Profile: agent.Box, Network: agent.Network, Layers: layers}))
 	}
 	return list
 }
+
+const unbegun = "its sessions end before they take a claim"
 
 // examineBox judges the box of an agent by the layers that the machine has. Its files differ by session.
 func examineBox(agent string, b fleet.Box) Finding {
@@ -32,7 +42,7 @@ func examineBox(agent string, b fleet.Box) Finding {
 		bad.What, bad.Why = agent+": open", "its sessions read and write all that you can"
 		bad.Fix = fmt.Sprintf(`write in stint.toml, [agent.%s]: box = "workspace"`, agent)
 	case refusal != "":
-		bad.State, bad.What, bad.Why = Problem, agent+": "+refusal, "its sessions end before they take a claim"
+		bad.State, bad.What, bad.Why = Problem, agent+": "+refusal, unbegun
 	case len(missing) > 0:
 		bad.What = fmt.Sprintf("%s: %s; %s", agent, b, strings.Join(missing, "; "))
 		bad.Why = "one layer of the box does without the other"

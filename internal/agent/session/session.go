@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -30,6 +31,9 @@ import (
 // maxArgument is the kernel's limit for one argument (MAX_ARG_STRLEN), with its
 // final NUL.
 const maxArgument = 128<<10 - 1
+
+// diskPoll is the time between two looks at a disk that is gone.
+const diskPoll = 200 * time.Millisecond
 
 // Why a session's context ends, other than by its caller's.
 var (
@@ -97,8 +101,28 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 	killed := oomKills()
 	exit, err := r.run(ctx, cmd, s, log, group)
 	exit.OOM = oomKills() - killed
+	awaitDisk(ctx, s)
 	exit.Result, exit.Spoilt = readResult(s.Files.Result)
 	return exit, err
+}
+
+// awaitDisk waits while the folder of all runs is gone, as it is where its disk is not mounted: the session's result, log and
+// clone are on it. The wait ends with ctx, or after the time that a session may take.
+func awaitDisk(ctx context.Context, s fleet.SessionSpec) {
+	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	tick := time.NewTicker(diskPoll)
+	defer tick.Stop()
+	for {
+		if _, err := os.Stat(filepath.Dir(s.Files.Dir)); err == nil {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // furnish makes what the agent finds. The run's folder may be there before its session, and
