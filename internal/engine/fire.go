@@ -238,7 +238,7 @@ func (e *Engine) decide(ctx context.Context, v survey.View, o FanoutOptions) (Fi
 	}
 	r.Full = s.Full()
 	if in.Closed == "" && r.Count(fleet.Spawn) < min(in.Workers, in.Free) {
-		r.Opens = situation.Opening()
+		r.Opens = situation.Opening(v.Extra)
 	}
 	if s.Picks > 0 {
 		for _, c := range s.Ranked() {

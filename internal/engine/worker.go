@@ -1240,7 +1240,7 @@ func (w *worker) wakeRested(ctx context.Context) {
 		return
 	}
 	if v.Pool = w.Config.Categories[c].Pool; !w.WithoutAgent(v, c).Until.IsZero() {
-		w.wake(ctx, v.Pool, w.Situation(v).Opening(c))
+		w.wake(ctx, v.Pool, w.Situation(v).Opening(false, c))
 	}
 }
 

@@ -37,13 +37,18 @@ func Sooner(a, b time.Time) time.Time {
 }
 
 // Opening is the earliest time at which a category can be started that cannot be now, by the passing of time alone; zero:
-// there is none. Categories are those that count, all where none is named.
-func (s Situation) Opening(categories ...fleet.Category) (at time.Time) {
+// there is none. Categories are those that count, all where none is named. A fire between two of the schedule (extra) leaves
+// a category that cools down last of all to the schedule: else each such fire would cause the next, and the fleet never rested.
+func (s Situation) Opening(extra bool, categories ...fleet.Category) (at time.Time) {
 	work, _ := s.backlogs()
 	for _, f := range s.Facts {
-		if len(categories) == 0 || slices.Contains(categories, f.Category) {
-			obstacles := s.obstacles(f, work.of(f.Category))
-			at = Sooner(at, Over(plain.Each(obstacles, func(o Obstacle) time.Time { return o.Until })...))
+		if len(categories) > 0 && !slices.Contains(categories, f.Category) {
+			continue
+		}
+		obstacles := s.obstacles(f, work.of(f.Category))
+		over := Over(plain.Each(obstacles, func(o Obstacle) time.Time { return o.Until })...)
+		if !extra || !slices.ContainsFunc(obstacles, func(o Obstacle) bool { return o.Kind == fleet.HinderedByRest && o.Until.Equal(over) }) {
+			at = Sooner(at, over)
 		}
 	}
 	return at
