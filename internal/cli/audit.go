@@ -24,8 +24,8 @@ func newAudit(a *app) *cobra.Command {
 		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held one
 lane, how often claims were denied, how many runs did nothing, found no lane free (busy) or no
 task (idle), and what each category got of the sessions against its entitlement. A lane held
-twice is status 1. An overrun is a session that ended after its lease was over. It is status 1,
-too, if others had its lane or its task by then.
+twice is status 1. An overrun is a session that ended after its lease was over. It is also
+status 1 if others had its lane or its task by then.
 
 Without --since and --until it also works out anew, from all events, runs and fires on record, what
 is believed of each category, its account, the budgets of days and the epochs of claims. A figure

@@ -21,7 +21,7 @@ func newReviewAway(a *app) *cobra.Command {
 		Short: "Say that nobody reviews for a while",
 		Long: `Say that nobody reviews for a while. Until then, or until "stint review away --end", twice as
 much may wait for review as [review] limit says, the age and the conflicts of what waits keep
-no work from starting, and no notice says that nobody reviews. Saying it again replaces it.`,
+no work from starting, and no notice says that nobody reviews. A new call replaces the old.`,
 		Example: `  stint review away --until 2026-12-28 --reason "holidays"
   stint review away --end`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -59,8 +59,8 @@ func newConfigShow(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show",
 		Short: "Show every value in force and where it comes from",
-		Long: `Show every value in force, and before it where it comes from. The values of variables that look by
-their names as if they held a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
+		Long: `Show every value in force, with its origin before it. The values of variables whose
+names suggest a secret (…_KEY, …_TOKEN, …_SECRET, …_PASSWORD and the like) are
 masked: here, in "stint run --dry-run", and wherever else stint shows a text that holds them.`,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := a.loadConfig()

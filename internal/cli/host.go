@@ -48,8 +48,8 @@ func newHostGone(a *app) *cobra.Command {
 		Use:   "gone NAME",
 		Short: "Say that a host is off, and free what its sessions hold",
 		Long: `Say that a host of the fleet is off. Its open runs end as abandoned, and their claims and lanes
-are free at once. Only you can know it: a session that is at work there all the same finds out at
-its next heartbeat; until then its task may be worked on twice. A host that fires again is back.`,
+are free at once. Only you can know it: a session still at work there learns of it at
+its next heartbeat; until then two sessions may work on its task. A host that fires again is back.`,
 		Example: `  stint host gone gpu-2 --reason "its disk burnt"`,
 		RunE: a.openHost(func(ctx context.Context, f opened, h fleet.Host) error {
 			if h.ID == f.Here.Host {
@@ -69,7 +69,7 @@ func newHostForget(a *app) *cobra.Command {
 	return a.dry(&cobra.Command{
 		Use:   "forget NAME",
 		Short: "Remove a host that is gone",
-		Long: `Remove a host from the list of the fleet's. A person must have said that it is gone, and it
+		Long: `Remove a host from the fleet's list. A person must have said that it is gone, and it
 must have no open runs. Its past runs stay on record.`,
 		RunE: a.openHost(func(ctx context.Context, f opened, h fleet.Host) error {
 			object := a.hostChangeObject("forgotten", h.Reason, nil).JSON(h)
@@ -85,8 +85,8 @@ func newHostAdopt(a *app) *cobra.Command {
 		Short: "Make a state folder from another host this one's",
 		Long: `Give a state folder that was copied or moved from another host an identity of this one.
 Sessions of the other host may live on there: each of them keeps its claim and its lane here
-until the claim has expired. --name gives this host another name than its own, as no two of a
-fleet may have one.`,
+until the claim has expired. --name gives this host another name than its own, as no two hosts of
+a fleet may share a name.`,
 		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name) },
 	})
 	cmd.Flags().Var(textFlag(&name), "name", "the host's `NAME` in the fleet")

@@ -53,12 +53,12 @@ With --systemd also install, enable and start the timer stint@FLEET.timer of you
 manager, which fires every 30 minutes, and a timer stint@FLEET-POOL.timer for each further pool of
 the configuration. Timers of pools that it no longer has are stopped and removed.
 
-Without an agent no timer is started, and --agent gives such a file one later.
+Without an agent no timer is started; --agent adds an agent to the file later.
 
 With --grades also take over the grades of sessions that an older fleet had, from a file with a JSON
 object on each line: {"category": "code", "grade": 0.7, "at": "2026-06-26T12:00:00Z"}, perhaps with
 "agent". They count with their age, cost nothing, and come before the fleet's first session. A bad
-line is named, and then none counts. Once some count, another import changes nothing.
+line is named, and then no line counts. Once some count, another import changes nothing.
 
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
 kept: running it twice changes nothing. Run it again after an upgrade: unit files, and the schema

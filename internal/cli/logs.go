@@ -56,8 +56,8 @@ Of a run on another host it is the last 64 KiB, as that host reported at its las
 heartbeat. The whole log is on that host: -f and --raw are refused here.
 
 -f continues until the run has ended, and reports its outcome on standard error. For a
-category without a run under way it waits for the next one. A log above its limit lacks its
-middle, which one line replaces.`,
+category without a run under way it waits for the next one. In a log above its limit, one line
+replaces the middle.`,
 		Example: `  stint logs -f code
   stint logs -n 50 01jd8wz4v0k3m7qa
   stint logs --raw code | less -R`,

@@ -25,8 +25,8 @@ func newPause(a *app) *cobra.Command {
 		Use:   "pause [CATEGORY]",
 		Short: "Stop starting new sessions",
 		Long: `Stop starting new sessions of a category, or of all without one. Sessions under way
-continue and are listed; "stint stop" ends them. Sessions by hand still run. Follow-up
-sessions that are waiting are held back, too. Pausing again replaces the pause.`,
+continue and are listed; "stint stop" ends them. Sessions by hand still run. Waiting
+follow-up sessions are also held back. Pausing again replaces the pause.`,
 		Example: `  stint pause triage --for 8h --reason "the tracker is down"
   stint pause`,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -35,8 +35,8 @@ func newReview(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
-		Long: `List the work of sessions that the target does not have, in the order in which the next
-minutes free most: small and old items first, and those that share files with others; an item
+		Long: `List the work of sessions that the target does not have, so that the next minutes of
+review free most: small and old items first, and those that share files with others; an item
 that conflicts with the target later. The target is [review] target, or the branch that the
 workspace has checked out. The list is read from git at each call. --landed lists work that
 the target got, the latest first, by the record.

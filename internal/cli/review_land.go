@@ -37,7 +37,7 @@ func newReviewReject(a *app) *cobra.Command {
 		Use:   "reject RUN… --reason TEXT",
 		Short: "Reject the work of sessions",
 		Long: `Reject the work of sessions. The task of each is opened again, and the next session at it is given
-the reason. The branch is kept, and listed with --all alone, until it has another commit.`,
+the reason. The branch is kept, and listed only with --all, until it has another commit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reject(cmd.Context(), args, reason, func(i review.Item) {
 				a.sayLine(view.Reviewed("rejected", reason, "", "").JSON(i), string(i.Run)+" is rejected")
@@ -91,7 +91,7 @@ func newReviewPublish(a *app) *cobra.Command {
 		Short: "Push the work of a session and open a request",
 		Long: `Push the branch of a session to the remote of the target, and run [review] publish, which opens
 a request and prints its address. That happens once: later commits are only pushed. After a crash
-or a failure the command runs again, and must then print the address of the request there is.`,
+or a failure the command runs again, and must then print the address of the existing request.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				if err := unlanded(t, i); err != nil {

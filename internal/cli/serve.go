@@ -50,7 +50,7 @@ themselves. Work in review is there with its diff; its two buttons do what "stin
 and "stint review reject" do, as your user. Each page has a JSON object: add .json. /metrics is
 for Prometheus, and /healthz is 200 while the fleet can be read, else 503.
 
-Requests must bring a token, or who has an account on the machine could read everything. It is
+Requests must bring a token, or any user of the machine could read everything. The token is
 made once, in the file token of the state folder, which no session in a box can read, or in that
 of --token-file. On a terminal the printed address has it; a browser then keeps a cookie. A
 program brings it as "Authorization: Bearer TOKEN", which Prometheus reads by credentials_file.

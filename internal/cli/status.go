@@ -26,7 +26,7 @@ func newStatus(a *app) *cobra.Command {
 		Short: "Show the fleet on one screen",
 		Long: `Show the fleet on one screen: the next and the last fire, what runs, what keeps sessions from
 starting, tasks that wait for a person, the grades of the last 24 hours, what today's sessions
-used, the last runs, and last the command of a person that frees the most categories. Empty
+used, the last runs, and last the command by which you free the most categories. Empty
 sections are omitted. A session that did not report its use
 counts with the mean of those before; "stint report" leaves it out.
 

@@ -25,8 +25,8 @@ func newStop(a *app) *cobra.Command {
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
 at work, those about to begin, and those that rest before they follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
-released. Unfinished work stays where it is. A session on another host is asked to end, which
-it hears at its next heartbeat: that is not waited for.
+released. Unfinished work stays where it is. A session on another host is asked to end, and
+hears it at its next heartbeat: stint does not wait for it.
 
 Fires go on: "stint pause" keeps them from starting more.`,
 		Example: `  stint stop code

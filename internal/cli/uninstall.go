@@ -30,7 +30,7 @@ follow-up sessions that are waiting, units, drop-ins, slice and stamps. The last
 uninstall also removes the units that all fleets share. Sessions at work continue: "stint
 stop --all" ends them. Your own drop-ins, from "systemctl --user edit", stay.
 
---purge removes the state, too: the record, claims, logs, clones and your drop-ins. It
+--purge also removes the state: the record, claims, logs, clones and your drop-ins. It
 requires that no session is at work, and a typed answer or --yes. Configuration, tasks,
 lessons and the branches of sessions stay. Running it again finishes what was left.`,
 		Example: `  stint uninstall --dry-run

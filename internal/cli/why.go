@@ -23,12 +23,12 @@ func newWhy(a *app) *cobra.Command {
 		Long: `Explain in sentences, from the record and the present state:
 
   a fire      (its number, or "last") why each category was started or skipped
-  a run       why it was started, took its task, was graded so, and was followed or not
+  a run       why it was started, took its task, got its grade, and was followed or not
   a category  whether the next fire would start it, and what is in its way
   a task      whether a session would take it, what is in its way, and what was tried
 
 For each obstacle it says what would have to change, with a command if there is one. A name
-that several things have is taken for the first of fire, run, category and task; --fire,
+of several things means the first of fire, run, category and task; --fire,
 --run, --category and --task choose.`,
 		Example: `  stint why last
   stint why code

@@ -40,14 +40,14 @@ const (
 // Terms are all there are, in the order in which they are explained.
 func Terms() []Term {
 	return []Term{
-		{"work", unseenGrade, CommitGrade, "0.5: a change is left; 0.3: only the agent's word for one"},
-		{"size", 0, sizeWeight, "by the lines that it wrote, of which 40 or more are all"},
+		{"work", unseenGrade, CommitGrade, "0.5: a change is left; 0.3: only the agent reports one"},
+		{"size", 0, sizeWeight, "by the lines that it wrote, at most 40"},
 		{"tests", testsWeight, testsWeight, "it wrote lines of a test, by the file's name"},
 		{"check", -failWeight, passWeight, "the category's check passes (+0.1) or fails (-0.2)"},
 		{"claim", -claimWeight, claimWeight, "the agent's own grade: 0 is -0.1, 1 is +0.1"},
 		{"success", -flagWeight, flagWeight, "the agent's own flag, where it gave no grade"},
 		{"tool_errors", -toolErrorWeight, 0, "by the share of its tool calls that failed"},
-		{"retries", -retryWeight, 0, "by the retries of its model, of which 5 or more are all"},
+		{"retries", -retryWeight, 0, "by the retries of its model, at most 5"},
 	}
 }
 
