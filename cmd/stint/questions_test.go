@@ -85,6 +85,27 @@ func questions() []question {
 			"select category, sum(epoch > 0), printf('%.4f', total(usd)) from runs group by category order by category",
 		},
 		{
+			"what is left of the budget?", "budget", 0, "scopes",
+			[]string{"scope", "runs", "usd:%.4f"},
+			`select scope, runs, printf('%.4f', usd) from spent where day = date('now') and
+			 scope not in ('agent:claude', 'agent:codex', 'agent:gptme', 'category:rare') order by scope <> 'fleet', scope`,
+		},
+		{
+			"which agent is better?", "report --since 0", 0, "agents",
+			[]string{"agent", "graded", "grade:%.6f"},
+			"select agent, count(grade), iif(count(grade), printf('%.6f', avg(grade)), '<nil>') from runs where agent <> '' group by agent order by agent",
+		},
+		{
+			"what was decided, and by whom?", "report --since 0", 0, "reviewed",
+			[]string{"run", "decision", "by"},
+			"select run, decision, decided_by from reviews where decision <> '' order by decided_at desc, run desc",
+		},
+		{
+			"is anything burning money for nothing?", "report --since 0", 0, "categories",
+			[]string{"category", "noop_rate:%.6f", "usd:%.4f"},
+			"select category, printf('%.6f', 1.0 * sum(outcome in ('noop', 'nothing')) / count(ended_at)), printf('%.4f', total(usd)) from runs group by category order by category",
+		},
+		{
 			"what was used today?", "status", 0, "spent_today",
 			[]string{"scope", "runs"},
 			"select scope, runs from spent where day = date('now') order by scope",
@@ -101,9 +122,9 @@ func questions() []question {
 			"select id, outcome from runs where task = ':task' order by id desc limit 20",
 		},
 		{
-			"which runs failed in two days?", "runs --outcome failed --since 2d --limit 1000", 0, "runs",
-			[]string{"run", "category"},
-			"select id, category from runs where outcome = 'failed' and " + days + " order by id desc",
+			"what failed in two days, and why?", "runs --outcome failed --since 2d --limit 1000", 0, "runs",
+			[]string{"run", "category", "reason"},
+			"select id, category, reason from runs where outcome = 'failed' and " + days + " order by id desc",
 		},
 		{
 			"how did runs end?", "report --since 0", 0, "all.outcomes",
