@@ -101,7 +101,7 @@ func newReviewDiff(a *app) *cobra.Command {
 		Long: `Show what a session changed since its branch left the target. A category stands for its last
 session. Control characters are replaced, no program that the repository names is run, and at
 most 16 MiB are shown. A terminal gets it through the pager that git has by $GIT_PAGER, by your
-own core.pager or by $PAGER, or else through less.`,
+own core.pager or by $PAGER, or else through less, if there is one.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reviewedItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				return a.reviewDiff(cmd.Context(), e.Config, t, i)
@@ -200,7 +200,8 @@ func (a *app) page(ctx context.Context, c *config.Config, text string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", cmp.Or(a.Getenv("GIT_PAGER"), pager, a.Getenv("PAGER"), "less"))
+	pager = cmp.Or(a.Getenv("GIT_PAGER"), pager, a.Getenv("PAGER"), "if type less >/dev/null; then less; else cat; fi")
+	cmd := exec.CommandContext(ctx, "sh", "-c", pager)
 	cmd.Env = append([]string{"LESS=FRX"}, os.Environ()...) // a setting of the operator's own follows, and counts
 	// The pager gets the terminal itself, which it asks for its size, and so a text without secrets.
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(a.secrets.masked([]byte(text))), out, a.Stderr
