@@ -322,6 +322,7 @@ func TestMonday(t *testing.T) {
 				"union all select * from (select 'reason:', reason " + lately + " and outcome = 'failed' order by id desc limit 5)",
 		},
 		{"did the timer miss anything?", "fires -n 5", "select id, pool from fires order by id desc limit 5"},
+		{"what changed in the ranking since Friday?", "report --since 2d", "select 'CATEGORY', 'MEAN', 'BELIEVED', 'WAS'"},
 		{
 			"who rejected, landed or paused?", "report --since 2d",
 			"select run, decision, decided_by, iif(decision = 'landed', substr(landed_as, 1, 12), reason) from reviews where decision <> ''",

@@ -104,10 +104,10 @@ func (a *app) runFanout(ctx context.Context, o engine.FanoutOptions) (err error)
 		r, err := f.Fanout(ctx, o)
 		if r.Choices != nil || errors.Is(err, fleet.ErrNothing) {
 			a.printFire(r)
-		}
-		if o.DryRun && !a.json {
-			timers, _ := f.Timers(ctx, []string{o.Pool}) // none: it says that they are not known
-			a.prose("timer: %s", screen.TimerText(timers, a.Now(), a.style()))
+			if o.DryRun && !a.json {
+				timers, _ := f.Timers(ctx, []string{o.Pool}) // none: it says that they are not known
+				a.prose("timer: %s", screen.TimerText(timers, a.Now(), a.style()))
+			}
 		}
 		return err
 	}, check)

@@ -39,8 +39,9 @@ an external selector that failed. Last comes what landed and what was rejected, 
 ENTITLED are the sessions to which the fires of that time entitled a category, by the shares
 of the categories that could start. RATIO is its sessions divided by that, PART its part of
 all sessions, and the mark on the bar its entitlement. MEAN is the mean of the grades of that
-time, BELIEVED the 95% interval of the ranking's belief, and ALONE the 95% interval by an
-agent's own grades of that time. Tokens and cost are counted if agents report them.
+time, BELIEVED the 95% interval of the ranking's belief, WAS what it believed at the
+beginning, and ALONE the 95% interval by an agent's own grades of that time.
+Tokens and cost are counted if agents report them.
 
 --csv prints the lists of --json as one table after RFC 4180. The column kind names a row's list:
 all, categories, agents, categories_agents, merged, or steps, each a 60th of the time.

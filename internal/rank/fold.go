@@ -223,6 +223,17 @@ func (st *State) arm(c fleet.Category) *Arm {
 	return st.Arms[c]
 }
 
+// Beliefs are those about the mean grades of all categories that have one.
+func (st *State) Beliefs() map[fleet.Category]Beta {
+	list := map[fleet.Category]Beta{}
+	for c, a := range st.Arms {
+		if a.Graded > 0 {
+			list[c] = st.Settings.Belief(a, st.prior())
+		}
+	}
+	return list
+}
+
 // prior is that of all arms, in their order: the order of a sum decides its last bit.
 func (st *State) prior() Prior {
 	var list []*Arm

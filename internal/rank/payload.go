@@ -256,6 +256,9 @@ func (p *reading) scores(v any) (scores []CategoryScore) {
 			place := fmt.Sprintf("all_scores[%d]", i)
 			name := p.category(item, place)
 			fields, _ := item.(map[string]any)
+			if fields["category"] == nil {
+				p.fail("field %s.category: want text, got null", place)
+			}
 			add(name, fields["score"], place+".score")
 		}
 	} else {

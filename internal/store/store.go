@@ -160,6 +160,8 @@ type ClaimsAt struct {
 type Fires interface {
 	// Snapshot reads what a ranking needs, at one instant.
 	Snapshot(ctx context.Context) (Snapshot, error)
+	// RankingAt returns what the ranking had learned at a time; the zero value where the record does not go back so far.
+	RankingAt(ctx context.Context, at time.Time) (rank.State, error)
 	// RecordFire stores a fire, its choices and the runs it is about to start, moves the
 	// clocks of its categories on, and entitles them to what is due to them, all or
 	// nothing. A choice for which the room was taken since the fire looked is a skip. It returns

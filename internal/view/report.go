@@ -76,7 +76,8 @@ func CategoryUse() View[report.CategoryUse] {
 				return nil
 			}
 			return &c.Believed
-		}))
+		}),
+		Figure("was", "", "the belief at the beginning; null: it had no grade", two, func(c use) *float64 { return c.Was }))
 }
 
 // Audit shows by the record whether the fleet keeps its promises.
@@ -223,6 +224,7 @@ func Shares(list []report.CategoryUse) Shown {
 type useRow struct {
 	name  Ref
 	known report.Estimate
+	was   *float64
 	report.Use
 }
 
@@ -244,21 +246,22 @@ func grades(of, known string) View[useRow] {
 func ReportTables(r report.Report) (all []Shown) {
 	var categories, agents []useRow
 	for _, c := range r.Categories {
-		categories = append(categories, useRow{OfCategory(c.Category), c.Believed, c.Use})
+		categories = append(categories, useRow{OfCategory(c.Category), c.Believed, c.Was, c.Use})
 	}
 	for _, a := range r.Agents {
-		agents = append(agents, useRow{Ref{ID: a.Agent}, a.Alone(), a.Use})
+		agents = append(agents, useRow{Ref{ID: a.Agent}, a.Alone(), nil, a.Use})
 		for _, p := range r.Pairs {
 			if p.Agent == a.Agent && len(r.Categories) > 1 {
-				agents = append(agents, useRow{Ref{ID: "  " + string(p.Category)}, p.Alone(), p.Use})
+				agents = append(agents, useRow{Ref{ID: "  " + string(p.Category)}, p.Alone(), nil, p.Use})
 			}
 		}
 	}
 	if len(r.Categories) > 1 {
 		all = append(all, Shares(r.Categories))
 	}
+	was := Figure("", "Was", "", two, func(u useRow) *float64 { return u.was })
 	return append(all,
-		grades("Category", "Believed").shows(categories, Page{
+		slices.Insert(grades("Category", "Believed"), 4, was).shows(categories, Page{
 			ID: "categories", Caption: "Categories: their grades, and what the ranking believes of the mean",
 		}),
 		grades("Agent", "Alone").shows(agents, Page{ID: "agents", Caption: "Agents: their grades, in all and by category"}),

@@ -51,6 +51,11 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 		o.Beliefs[b.Category] = b.Beta
 		o.Older += b.Older
 	}
+	before, err := e.Store.RankingAt(ctx, o.From)
+	if err != nil {
+		return report.Report{}, err
+	}
+	o.Before = before.Beliefs()
 	o.AllRuns = len(o.Runs) < maxDrawn || o.Runs[len(o.Runs)-1].CreatedAt.Before(o.From)
 	v, err := e.Look(ctx)
 	if err != nil {

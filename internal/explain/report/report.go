@@ -18,6 +18,7 @@ type Options struct {
 	Step     time.Duration // in which the tallies were counted apart
 	Settings rank.Settings
 	Beliefs  map[fleet.Category]rank.Beta // at the end of that time, as the ranking has them
+	Before   map[fleet.Category]rank.Beta // at its beginning; a category that it lacks had no grade on record
 	Older    int                          // sessions of an older fleet that these go by
 	Runs     []fleet.Run                  // the latest, of which lanes are drawn
 	Fires    []fleet.Fire                 // the latest
@@ -158,6 +159,7 @@ type CategoryUse struct {
 	Entitled float64  // by the fires of that time, in sessions
 	Target   float64  // of all sessions that there were, in [0,1]: what it was entitled to
 	Believed Estimate // of its mean grade, by the ranking, at the end; zero: it is not in the configuration
+	Was      *float64 // what was believed of it at the beginning; nil: it had no grade on record
 	Judgement
 }
 
@@ -214,6 +216,9 @@ func New(r Record, o Options) Report {
 		if b, believed := p.Beliefs[c.Category]; believed {
 			c.Believed.Mean = b.Mean()
 			c.Believed.Low, c.Believed.High = b.Credible()
+		}
+		if b, graded := p.Before[c.Category]; graded {
+			c.Was = new(b.Mean())
 		}
 	}
 	p.Agents = plain.Each(slices.Sorted(maps.Keys(agents)), func(a string) AgentUse { return AgentUse{a, *agents[a]} })

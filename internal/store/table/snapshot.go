@@ -56,6 +56,25 @@ func ranking(st *rank.State) []Statement {
 	}
 }
 
+// RankingAt reads what the ranking had learned at a time: the last state of a day before, and the events from then on. It is the
+// zero value where the record does not go back so far.
+func (r Reader) RankingAt(ctx context.Context, at time.Time) (st rank.State, err error) {
+	const before, after = "(select max(seq) from rankings where day < $1)", "(select min(seq) from rankings where day >= $1)"
+	day := at.UTC().Format(time.DateOnly)
+	err = r.Read(ctx, func(time.Time) []Statement {
+		st = rank.State{}
+		return []Statement{
+			Rankings().Select(func(r Ranking) { st = r.State }, "where seq = "+before, day),
+			Events().Select(func(e rank.Event) {
+				if e.Seq == st.Seq+1 && e.At.Before(at) {
+					st.Fold(e)
+				}
+			}, "where seq > coalesce("+before+", 0) and seq <= coalesce("+after+", seq) order by seq", day),
+		}
+	})
+	return st, wrap(err, "read the ranking of %s", day)
+}
+
 // lastEnds reads when the last session of each category ended on this machine, or on one that nobody knows: a rest
 // protects the work tree of that machine. An end that lies ahead is of a clock that was wrong, and nothing rests
 // after it. It goes from each category to the next, as no store finds by itself without reading all runs.

@@ -92,6 +92,7 @@ func TestCommonSQL(t *testing.T) {
 			_, _ = r.Reviews(ctx, "0r1", "0r2")
 		},
 		"Run":       func() { _, _ = r.Run(ctx, "0r1") },
+		"RankingAt": func() { _, _ = r.RankingAt(ctx, at) },
 		"RunsSince": func() { _, _ = r.RunsSince(ctx, at) },
 		"Snapshot":  func() { _, _ = r.Snapshot(ctx) },
 		"Overran":   func() { _, _ = r.Overran(ctx, at) },

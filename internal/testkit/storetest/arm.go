@@ -365,3 +365,26 @@ func (contract) Ended(t *testing.T, b bundle) {
 	}
 	same(t, "of another category", b.arm(t, "docs").Ended, Start().Add(2*time.Minute))
 }
+
+// RankingAt has a grade on each of four days, more than the states that are kept within a day, and asks what was known on each.
+func (contract) RankingAt(t *testing.T, b bundle) {
+	want := map[time.Time]rank.Arm{}
+	for day := range 4 {
+		at := b.clock.Now()
+		want[at] = b.arm(t, "code").Arm
+		b.clock.Advance(time.Hour)
+		for n := range 40 * (day % 2) {
+			must.Do(t, b.Complete(t.Context(), graded(b.begun(t, fleet.RunID(fmt.Sprintf("0%c%02d", 'a'+day, n))), 0.5)))
+		}
+		must.Do(t, b.Complete(t.Context(), graded(b.begun(t, fleet.RunID(fmt.Sprintf("0%cz", 'a'+day))), float64(day)/4)))
+		b.clock.Advance(23 * time.Hour)
+	}
+	want[b.clock.Now()] = b.arm(t, "code").Arm
+	for at, arm := range want {
+		var got rank.Arm
+		if known := must.Get(b.RankingAt(t.Context(), at))(t).Arms["code"]; known != nil {
+			got = *known
+		}
+		same(t, at.Format(time.RFC3339), got, arm)
+	}
+}

@@ -38,7 +38,7 @@ func Differing() []string {
 		"Crowd", "BudgetRace", "SlotsRace", "PlacesRace", "RecordFireAtOnce", "EntitleAtOnce",
 		"Text", "SnapshotOfAnything", "AbsurdBill",
 		"List", "RunQuery", "RunPages", "FireQuery", "LastFires", "Entitled", "LessonUses", "Tallies", "TalliesOfNever",
-		"GradeChanges", "GradesOfAll", "Hosts", "Tail", "Overran", "Reviews", "Landed",
+		"GradeChanges", "GradesOfAll", "RankingAt", "Hosts", "Tail", "Overran", "Reviews", "Landed",
 	}
 }
 
