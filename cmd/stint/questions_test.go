@@ -236,6 +236,8 @@ func newQuestioned(t *testing.T) *questioned {
 		write(t, filepath.Join(f.dir, name), text, 0o600)
 	}
 	f.git("init", "-q", "-b", "main")
+	f.git("config", "user.name", "tester")
+	f.git("config", "user.email", "tester@example.org")
 	f.git("add", ".")
 	f.git("commit", "-qm", "begin")
 	f.must("pause", "c0", "--reason", "holidays") // which makes the store

@@ -242,6 +242,28 @@ func (a *app) land(ctx context.Context, args []string, each func(review.Target, 
 	})
 }
 
+// landSeen lands the work of a run, if it is still as somebody looked at it, and says what became of it.
+func (a *app) landSeen(ctx context.Context, run fleet.RunID, tip string) (said string, err error) {
+	each := func(t review.Target, l fleet.Landed) { said = landedLine(t, l) }
+	err = a.land(ctx, []string{seen(run, tip)}, each, func(review.Target, []fleet.Landed) {})
+	if err != nil && said != "" {
+		err = fmt.Errorf("%s: %w", said, err)
+	}
+	return said, err
+}
+
+// rejectSeen rejects it.
+func (a *app) rejectSeen(ctx context.Context, run fleet.RunID, tip, reason string) error {
+	reason, err := fleet.ParseText("reason", reason)
+	if err != nil {
+		return err
+	}
+	return a.reject(ctx, []string{seen(run, tip)}, reason, func(review.Item) {})
+}
+
+// seen names the work of a run as it was at a commit; without one, as it is.
+func seen(run fleet.RunID, tip string) string { return strings.TrimSuffix(string(run)+"@"+tip, "@") }
+
 func landedLine(t review.Target, l fleet.Landed) string {
 	line := fmt.Sprintf("%s %s", l.Run, l.End)
 	if l.Commit != "" {

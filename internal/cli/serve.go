@@ -113,23 +113,12 @@ func (a *app) runServe(ctx context.Context, o serveOptions) error {
 			return list, err
 		},
 		Work: a.workShown,
-		Land: func(run fleet.RunID, tip string) (err error) {
-			var became string
-			err = a.land(ctx, []string{string(run) + "@" + tip},
-				func(t review.Target, l fleet.Landed) { became = landedLine(t, l) }, func(review.Target, []fleet.Landed) {})
-			if err != nil && became != "" {
-				err = fmt.Errorf("%s: %w", became, err)
-			}
+		Land: func(run fleet.RunID, tip string) error {
+			_, err := a.landSeen(ctx, run, tip)
 			return err
 		},
-		Reject: func(run fleet.RunID, tip, reason string) error {
-			reason, err := fleet.ParseText("reason", reason)
-			if err != nil {
-				return err
-			}
-			return a.reject(ctx, []string{string(run) + "@" + tip}, reason, func(review.Item) {})
-		},
-		Fleet: c.Fleet, Version: version(), Token: token, TokenFile: tokenFile, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
+		Reject: func(run fleet.RunID, tip, reason string) error { return a.rejectSeen(ctx, run, tip, reason) },
+		Fleet:  c.Fleet, Version: version(), Token: token, TokenFile: tokenFile, Hosts: o.hosts, Open: rundir.Open, Log: a.log, Now: a.Now,
 	})
 	address := "http://" + listener.Addr().String() + "/"
 	switch _, shown := terminal(a.Stderr); {

@@ -65,8 +65,14 @@ func (a *app) runTop(ctx context.Context) error {
 		},
 		Review: func() (review.Target, []review.Item, error) { return t.review(work) },
 		Diff:   func(run fleet.RunID, in io.Reader, out io.Writer) error { return t.diff(work, c, run, in, out) },
-		Land:   func(run fleet.RunID) (string, error) { return t.land(work, run) },
-		Reject: func(run fleet.RunID, reason string) error { return t.reject(work, run, reason) },
+		Land: func(run fleet.RunID, tip string) (string, error) {
+			a, _ := t.quiet()
+			return a.landSeen(work, run, tip)
+		},
+		Reject: func(run fleet.RunID, tip, reason string) error {
+			a, _ := t.quiet()
+			return a.rejectSeen(work, run, tip, reason)
+		},
 		Pause:  func(category fleet.Category) error { return t.pause(work, category) },
 		Resume: func(category fleet.Category) error { return t.resume(work, category) },
 		Stop:   func(run fleet.RunID) (fleet.Run, error) { return t.stop(work, run) },
@@ -162,31 +168,6 @@ func (t topScreen) diff(ctx context.Context, c *config.Config, run fleet.RunID, 
 		return errors.New(strings.TrimSpace(said.String()))
 	}
 	return nil
-}
-
-func (t topScreen) land(ctx context.Context, run fleet.RunID) (said string, err error) {
-	a, _ := t.quiet()
-	err = a.withItem(ctx, string(run), func(e opened, target review.Target, i review.Item) error {
-		list, err := e.Land(ctx, target, []review.Item{i}, func(fleet.Landed) {})
-		if err != nil {
-			return err
-		}
-		if said = landedLine(target, list[0]); list[0].End != fleet.LandingLanded || list[0].Left != "" {
-			return errors.New(said)
-		}
-		return nil
-	})
-	return said, err
-}
-
-func (t topScreen) reject(ctx context.Context, run fleet.RunID, reason string) error {
-	a, _ := t.quiet()
-	return a.withItem(ctx, string(run), func(e opened, target review.Target, i review.Item) error {
-		if err := unlanded(target, i); err != nil {
-			return err
-		}
-		return e.Reject(ctx, i, reason)
-	})
 }
 
 // latestRuns bounds the latest runs that are listed, and searched for the last one

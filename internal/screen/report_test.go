@@ -15,6 +15,7 @@ import (
 func reported() report.Report {
 	const step = 168 * time.Minute
 	o := report.Options{From: before(60 * step), To: noon(), Step: step, Settings: rank.Defaults(), AllRuns: true}
+	o.Before = map[fleet.Category]rank.Beta{"code": {A: 9, B: 11}, "docs": {A: 2, B: 2}}
 	o.Beliefs = map[fleet.Category]rank.Beta{"code": {A: 30, B: 20}, "cross-repo-maintenance": {A: 1, B: 1}, "docs": {A: 6, B: 1.5}, "triage": {A: 0.8, B: 1.2}}
 	r := report.Record{
 		Shares:    map[fleet.Category]float64{"code": 0.25, "cross-repo-maintenance": 0.25, "docs": 0.25, "triage": 0.25},

@@ -44,7 +44,7 @@ type operator struct {
 func waiting() []review.Item {
 	item := func(run fleet.RunID, task fleet.TaskID, why string) review.Item {
 		return review.Item{
-			Branch:  review.Branch{Run: run, Name: "stint/demo/" + string(run), Since: clock().Add(-3 * time.Hour), Files: []string{"a.go"}, Lines: 12},
+			Branch:  review.Branch{Run: run, Tip: "tip of " + string(task), Name: "stint/demo/" + string(run), Since: clock().Add(-3 * time.Hour), Files: []string{"a.go"}, Lines: 12},
 			State:   review.StateWaiting,
 			Session: fleet.Run{Category: "code", Task: task},
 			Why:     why,
@@ -78,12 +78,12 @@ func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *opera
 		}
 	}
 	o.Diff = func(fleet.RunID, io.Reader, io.Writer) error { return nil } // the terminal is the program's
-	o.Land = func(id fleet.RunID) (string, error) {
-		u.did = append(u.did, fmt.Sprintf("land %q", id))
+	o.Land = func(id fleet.RunID, tip string) (string, error) {
+		u.did = append(u.did, fmt.Sprintf("land %q at the %s", id, tip))
 		return string(id) + " landed", nil
 	}
-	o.Reject = func(id fleet.RunID, reason string) error {
-		u.did = append(u.did, fmt.Sprintf("reject %q: %s", id, reason))
+	o.Reject = func(id fleet.RunID, tip, reason string) error {
+		u.did = append(u.did, fmt.Sprintf("reject %q at the %s: %s", id, tip, reason))
 		return nil
 	}
 	if o.Review == nil {

@@ -72,7 +72,7 @@ func TestReview(t *testing.T) {
 	u.shows("reject the work of 01jd8wz4v0k3m7qb, and why? No q█")
 	u.press("enter")
 	u.shows("rejected the work of 01jd8wz4v0k3m7qb")
-	want := []string{`land "01jd8wz4v0k3m7qa"`, `reject "01jd8wz4v0k3m7qb": No q`}
+	want := []string{`land "01jd8wz4v0k3m7qa" at the tip of fix-it`, `reject "01jd8wz4v0k3m7qb" at the tip of other: No q`}
 	if !slices.Equal(u.did, want) {
 		t.Errorf("did %q, want %q", u.did, want)
 	}

@@ -74,11 +74,11 @@ func (m Model) reviewKey(key string) (Model, tea.Cmd) {
 		m.working++
 		return m, tea.Exec(&pager{show: func(in io.Reader, out io.Writer) error { return m.Diff(run, in, out) }}, func(err error) tea.Msg { return doneMsg{err: err} })
 	case key == "L":
-		name := fmt.Sprintf("the work of %s on %s", run, m.review.target.Name)
-		m.ask("land "+name, "landing "+name, func(string) (string, error) { return m.Land(run) })
+		name, tip := fmt.Sprintf("the work of %s on %s", run, m.review.target.Name), m.review.items[m.review.at()].Tip
+		m.ask("land "+name, "landing "+name, func(string) (string, error) { return m.Land(run, tip) })
 	default:
-		name := "the work of " + string(run)
-		m.ask("reject "+name+", and why", "rejecting "+name, func(reason string) (string, error) { return "rejected " + name, m.Reject(run, reason) })
+		name, tip := "the work of "+string(run), m.review.items[m.review.at()].Tip
+		m.ask("reject "+name+", and why", "rejecting "+name, func(reason string) (string, error) { return "rejected " + name, m.Reject(run, tip, reason) })
 		if m.asked != nil {
 			m.asked.asks = true
 		}

@@ -53,10 +53,10 @@ type Options struct {
 
 	Read   func() (Moment, error)
 	Log    func(fleet.Run) (Log, error)
-	Review func() (review.Target, []review.Item, error)             // what waits for it
-	Diff   func(run fleet.RunID, in io.Reader, out io.Writer) error // shows on the terminal what it changed
-	Land   func(fleet.RunID) (said string, err error)
-	Reject func(run fleet.RunID, reason string) error
+	Review func() (review.Target, []review.Item, error)               // what waits for it
+	Diff   func(run fleet.RunID, in io.Reader, out io.Writer) error   // shows on the terminal what it changed
+	Land   func(run fleet.RunID, tip string) (said string, err error) // if the work is still as it was looked at
+	Reject func(run fleet.RunID, tip, reason string) error
 	Pause  func(fleet.Category) error // empty: the whole fleet
 	Resume func(fleet.Category) error
 	Stop   func(fleet.RunID) (fleet.Run, error)
