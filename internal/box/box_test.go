@@ -168,6 +168,36 @@ func TestNamespaceOfOwn(t *testing.T) {
 	}
 }
 
+// TestJudgingLeavesTheAgentsOwn gives a check nothing of what is the agent's, and a grader what is its own program's.
+func TestJudgingLeavesTheAgentsOwn(t *testing.T) {
+	t.Parallel()
+	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/tmp/judge", nil, fleet.Own{})
+	for _, path := range slices.Concat(b.Write, b.Fixed) {
+		if strings.HasPrefix(path, "/h/.claude") {
+			t.Errorf("got %s for a check, want nothing of the agent's own", path)
+		}
+	}
+	b = box.Judging(b, "/tmp/judge", nil, own("/h/.codex"))
+	for _, path := range []string{"/h/.codex", "/h/.codex.json", "/h/.codex/projects"} {
+		if !slices.Contains(b.Write, path) {
+			t.Errorf("got %q for a grader, want %s in it", b.Write, path)
+		}
+	}
+}
+
+// TestNamespaceOfNested has the folder on the way to a nested file of settings stay the session's own.
+func TestNamespaceOfNested(t *testing.T) {
+	t.Parallel()
+	p := places(false)
+	p.Own.Fixed = append(p.Own.Fixed, "/h/.claude/plugins/list.json")
+	b := box.For(fleet.BoxWorkspace, p)
+	b.Layers.Namespaces = "bwrap"
+	line := strings.Join(box.Namespace(b, "/w", nil), " ")
+	if !strings.Contains(line, "--ro-bind-try /h/.claude/plugins/list.json ") || strings.Contains(line, "/h/.claude/plugins /h/.claude/plugins ") {
+		t.Errorf("got %s, want the file there, and its folder not", line)
+	}
+}
+
 // TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it.
 func TestNamespaceLinks(t *testing.T) {
 	t.Parallel()

@@ -13,11 +13,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"stint/internal/agent/preset"
 	"stint/internal/config"
 	"stint/internal/explain/inspect"
 	"stint/internal/fleet"
 	"stint/internal/store/postgres"
 	"stint/internal/systemd"
+	"stint/internal/testkit/must"
 	"stint/internal/workspace"
 )
 
@@ -544,5 +546,20 @@ func TestWord(t *testing.T) {
 	}
 	if strings.Contains(fleet.ShellWord("a\nb"), `\n`) {
 		t.Error("a newline is written as it is, within quotes")
+	}
+}
+
+// TestLoginIsAFile has a program's folder without a login be none.
+func TestLoginIsAFile(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	cli := preset.CLI{Folders: []preset.Folder{{Path: "~/.local"}, {Path: "~/.tool", Login: "login.json"}}}
+	must.Do(t, errors.Join(os.MkdirAll(home+"/.local", 0o700), os.MkdirAll(home+"/.tool", 0o700)))
+	if got := examineLogin("tool", cli, []string{"HOME=" + home}); got.State != Warning {
+		t.Errorf("got %+v without a login, want a warning", got)
+	}
+	must.Do(t, os.WriteFile(home+"/.tool/login.json", nil, 0o600))
+	if got := examineLogin("tool", cli, []string{"HOME=" + home}); got.State != OK {
+		t.Errorf("got %+v with a login, want it found", got)
 	}
 }

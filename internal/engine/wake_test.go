@@ -82,6 +82,7 @@ func TestWakeAfterSession(t *testing.T) {
 		want   int
 	}{
 		{"a limit", `{"outcome":"quota","reason":"enough"}`, false, 1},
+		{"a limit that is over before the cooldown", `{"outcome":"quota","reason":"enough","quota":{"reset_at":"2026-06-01T12:00:01Z"}}`, false, 1},
 		{"a limit, by hand", `{"outcome":"quota","reason":"enough"}`, true, 0},
 		{"a failure, after which its category cools down", `{"outcome":"failed","reason":"no"}`, false, 0},
 		{"work, after which its category cools down", `{"outcome":"productive","grade":0.5}`, false, 0},

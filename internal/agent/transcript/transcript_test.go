@@ -190,6 +190,26 @@ func TestReadPatterns(t *testing.T) {
 	}
 }
 
+// TestReadNone has a pattern of what is no fault keep later ones from it.
+func TestReadNone(t *testing.T) {
+	t.Parallel()
+	cli := named(t, "command", "none: ^an expected 429", "throttled: 429")
+	for text, want := range map[string]bool{"an expected 429": false, "a 429": true} {
+		if got := must.Get(transcript.Read(cli, strings.NewReader(text), recorded()))(t); (got.Quota != nil) != want || got.Fault != nil {
+			t.Errorf("%s: got %+v and %+v, want a limit: %v", text, got.Quota, got.Fault, want)
+		}
+	}
+}
+
+// TestReadReasoning bills tokens of reasoning as output.
+func TestReadReasoning(t *testing.T) {
+	t.Parallel()
+	text := `{"type":"step_finish","sessionID":"s1","part":{"messageID":"m1","type":"step-finish","tokens":{"input":7,"output":3,"reasoning":5}}}` + "\n"
+	if got := read(t, "opencode", text, recorded()).Tokens; got.Input != 7 || got.Output != 8 {
+		t.Errorf("got %+v, want 7 tokens in and 8 out", got)
+	}
+}
+
 func TestReadGptme(t *testing.T) {
 	t.Parallel()
 	got := read(t, "gptme", `WARNING something
@@ -213,10 +233,10 @@ func TestReadGptme(t *testing.T) {
 func TestReadWithoutResult(t *testing.T) {
 	t.Parallel()
 	message := `{"type":"assistant","session_id":"s1","message":{"id":"m1","content":[{"type":"tool_use"}],"usage":{"input_tokens":5,"output_tokens":1}}}` + "\n"
-	got := read(t, "claude", claudeInit+message+message+strings.Replace(message, "m1", "m2", 1)+message[:60], recorded())
+	got := read(t, "claude", claudeInit+message+message+message+strings.Replace(message, "m1", "m2", 1)+message[:60], recorded())
 	want := transcript.Summary{
 		Tokens: transcript.Tokens{Input: 10, Output: 2}, Models: transcript.Models{"": {Input: 10, Output: 2}},
-		Turns: 2, ToolCalls: 3, SessionID: "s1", Answered: true, Events: 4,
+		Turns: 2, ToolCalls: 4, SessionID: "s1", Answered: true, Events: 5,
 	}
 	must.Equal(t, "summary", got, want)
 }
