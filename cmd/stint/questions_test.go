@@ -87,8 +87,10 @@ func questions() []question {
 		{
 			"what is left of the budget?", "budget", 0, "scopes",
 			[]string{"scope", "runs", "usd:%.4f"},
-			`select scope, runs, printf('%.4f', usd) from spent where day = date('now') and
-			 scope not in ('agent:claude', 'agent:codex', 'agent:gptme', 'category:rare') order by scope <> 'fleet', scope`,
+			`with scopes (scope) as (values ('fleet'), ('agent:coder'), ('agent:sleeper'), ('agent:worker'),
+			 ('category:c0'), ('category:c1'), ('category:c2'), ('category:c3'), ('category:code'))
+			 select scopes.scope, coalesce(runs, 0), printf('%.4f', coalesce(usd, 0)) from scopes
+			 left join spent on spent.scope = scopes.scope and day = date('now') order by scopes.scope <> 'fleet', scopes.scope`,
 		},
 		{
 			"which agent is better?", "report --since 0", 0, "agents",
