@@ -168,7 +168,7 @@ func TestNamespaceOfOwn(t *testing.T) {
 	}
 }
 
-// TestJudgingLeavesTheAgentsOwn gives a check nothing of what is the agent's, and a grader what is its own program's.
+// TestJudgingLeavesTheAgentsOwn gives a check nothing of what is the agent's, and a grader what is of the programs by which it asks.
 func TestJudgingLeavesTheAgentsOwn(t *testing.T) {
 	t.Parallel()
 	b := box.Judging(box.For(fleet.BoxWorkspace, places(false)), "/tmp/judge", nil, fleet.Own{})
@@ -177,8 +177,8 @@ func TestJudgingLeavesTheAgentsOwn(t *testing.T) {
 			t.Errorf("got %s for a check, want nothing of the agent's own", path)
 		}
 	}
-	b = box.Judging(b, "/tmp/judge", nil, own("/h/.codex"))
-	for _, path := range []string{"/h/.codex", "/h/.codex.json", "/h/.codex/projects"} {
+	b = box.Judging(b, "/tmp/judge", nil, own("/h/.codex").And(own("/h/.pi")))
+	for _, path := range []string{"/h/.codex", "/h/.codex.json", "/h/.codex/projects", "/h/.pi", "/h/.pi.json", "/h/.pi/projects"} {
 		if !slices.Contains(b.Write, path) {
 			t.Errorf("got %q for a grader, want %s in it", b.Write, path)
 		}

@@ -67,6 +67,8 @@ masked: here, in "stint run --dry-run", and wherever else stint shows a text tha
 			switch {
 			case err != nil:
 				return err
+			case defaults && a.json:
+				return usage(errors.New("--defaults prints TOML, and not with --json"))
 			case defaults:
 				for _, name := range c.AgentNames() {
 					fmt.Fprintln(a.Stdout, preset.Table(c.Agents[name].Preset))
@@ -80,7 +82,7 @@ masked: here, in "stint run --dry-run", and wherever else stint shows a text tha
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&defaults, "defaults", false, "Print the tables of the agents' presets, to copy into stint.toml and change")
+	cmd.Flags().BoolVar(&defaults, "defaults", false, "print the tables of the agents' presets, to copy into stint.toml and change")
 	return cmd
 }
 

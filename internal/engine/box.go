@@ -291,7 +291,7 @@ func (e *Engine) question(spec fleet.SessionSpec, argv []string, timeout time.Du
 		if !asks || len(agent.Command) == 0 {
 			continue
 		}
-		own = agent.CLI.Own(variable, spec.Dir)
+		own = own.And(agent.CLI.Own(variable, spec.Dir))
 		read = append(read, e.Boxes.Needs(word, spec.Environment, spec.Dir)...)
 		environment = append(environment, agent.Passed(variable)...)
 	}

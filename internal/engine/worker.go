@@ -79,7 +79,7 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		if err := w.respawn(ctx, o); err != nil {
 			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
 		}
-	} else if run.Unit != "" {
+	} else if end, is := errors.AsType[fleet.OutcomeError](err); is && run.Unit != "" && (end.Outcome == fleet.Quota || end.Outcome == fleet.Unavailable) {
 		w.wakeRested(ctx)
 	}
 	stored, readErr := e.Store.Run(ctx, run.ID)

@@ -46,6 +46,13 @@ type Own struct {
 	Fixed   []string // in these folders, the settings
 }
 
+// And is what two programs keep for themselves.
+func (o Own) And(p Own) Own {
+	return Own{
+		slices.Concat(o.Private, p.Private), slices.Concat(o.Copied, p.Copied), slices.Concat(o.Shared, p.Shared), slices.Concat(o.Fixed, p.Fixed),
+	}
+}
+
 // All are its folders and files.
 func (o Own) All() []string { return slices.Concat(o.Private, o.Copied, o.Shared, o.Fixed) }
 

@@ -64,6 +64,9 @@ type Spent struct {
 	ReservedUSD    float64
 }
 
+// NextDay is when budgets begin anew: at midnight, UTC.
+func NextDay(now time.Time) time.Time { return now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1) }
+
 // SpentBy picks the use of one scope from a list.
 func SpentBy(list []Spent, scope Scope) Spent {
 	for _, s := range list {

@@ -225,10 +225,10 @@ func (st *State) arm(c fleet.Category) *Arm {
 
 // Beliefs are those about the mean grades of all categories that have one.
 func (st *State) Beliefs() map[fleet.Category]Beta {
-	list := map[fleet.Category]Beta{}
+	list, prior := map[fleet.Category]Beta{}, st.prior()
 	for c, a := range st.Arms {
 		if a.Graded > 0 {
-			list[c] = st.Settings.Belief(a, st.prior())
+			list[c] = st.Settings.Belief(a, prior)
 		}
 	}
 	return list

@@ -107,7 +107,8 @@ func (r Runner) Run(ctx context.Context, s fleet.SessionSpec) (fleet.SessionExit
 }
 
 // awaitDisk waits while the folder of all runs is gone, as it is where its disk is not mounted: the session's result, log and
-// clone are on it. The wait ends with ctx, or after the time that a session may take.
+// clone are on it. The wait ends with ctx, or after the time that a session may take. If we die in it, the run is open, and the next
+// reaping closes it as abandoned.
 func awaitDisk(ctx context.Context, s fleet.SessionSpec) {
 	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()

@@ -199,12 +199,15 @@ func (i item) tokens(t preset.Tokens) Tokens {
 }
 
 // said is the text of a rule, without what stands around it.
-func (i item) said(r preset.Rule) string {
+func (s *session) said(r preset.Rule, i item) string {
 	text := i.first(r.Text)
 	if r.Cut == "" {
 		return text
 	}
-	if found := regexp.MustCompile(r.Cut).FindStringSubmatch(text); len(found) > 1 { // it was tried when it was read
+	if s.cuts[r.Cut] == nil {
+		s.cuts[r.Cut] = regexp.MustCompile(r.Cut) // it was tried when it was read
+	}
+	if found := s.cuts[r.Cut].FindStringSubmatch(text); len(found) > 1 {
 		return found[1]
 	}
 	return text

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,8 +123,9 @@ func readAll(s *session, r io.Reader) (Summary, error) {
 type session struct {
 	Summary
 	rules   []preset.Rule
-	faults  []preset.Fault // in any line that is none of the format's
-	errors  []preset.Fault // in what the program reports as an error, after these
+	faults  []preset.Fault            // in any line that is none of the format's
+	errors  []preset.Fault            // in what the program reports as an error, after these
+	cuts    map[string]*regexp.Regexp // of the rules, by their text
 	now     time.Time
 	counted map[string]Tokens // of each message of the model, by its id
 	model   string            // that is asked now
@@ -134,7 +136,7 @@ type session struct {
 }
 
 func newSession(c preset.CLI, rules []preset.Rule, now time.Time) *session {
-	s := &session{rules: rules, now: now}
+	s := &session{rules: rules, cuts: map[string]*regexp.Regexp{}, now: now}
 	s.faults, _ = preset.ParseFaults(c.Faults) // they were read with the table
 	s.errors, _ = preset.ParseFaults(c.Errors)
 	return s
@@ -178,7 +180,7 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 	if model, ok := i.at(r.Model).(string); ok {
 		s.model = model
 	}
-	text := i.said(r)
+	text := s.said(r, i)
 	if is("answer") { // earlier faults were overcome
 		s.Answered, s.Fault = true, nil
 	}

@@ -34,7 +34,7 @@ type NextSession struct {
 // Budget reads today's use.
 func (e *Explainer) Budget(ctx context.Context) (Budget, error) {
 	today := e.Now().UTC().Truncate(24 * time.Hour)
-	b := Budget{Until: today.AddDate(0, 0, 1)}
+	b := Budget{Until: fleet.NextDay(today)}
 	var snapshot store.Snapshot
 	if e.Store != nil {
 		var err error

@@ -38,11 +38,10 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 			Reason: fmt.Sprintf("agent %s: all of its %d slots are in use", a.Agent, a.Slots), By: fleet.HinderedBySeats, Outcome: fleet.Busy,
 		})
 	}
-	midnight := a.Now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	tokens, usd := a.State.Expected(a.Budgets)
 	for _, b := range a.Budgets {
 		if reason := b.Gone(fleet.SpentBy(a.Spent, b.Scope), tokens, usd); reason != "" {
-			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Until: midnight, Scope: b.Scope, Outcome: fleet.Quota})
+			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Until: fleet.NextDay(a.Now), Scope: b.Scope, Outcome: fleet.Quota})
 		}
 	}
 	return list
