@@ -79,8 +79,8 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 		if err := w.respawn(ctx, o); err != nil {
 			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
 		}
-	} else if end, is := errors.AsType[fleet.OutcomeError](err); is && run.Unit != "" && (end.Outcome == fleet.Quota || end.Outcome == fleet.Unavailable) {
-		w.wakeRested(ctx)
+	} else if end, is := errors.AsType[fleet.OutcomeError](err); is && run.Unit != "" {
+		w.wakeRested(ctx, end.Outcome)
 	}
 	stored, readErr := e.Store.Run(ctx, run.ID)
 	if errors.Is(readErr, fleet.ErrNotFound) { // by a store that went back
@@ -1232,7 +1232,11 @@ func (w *worker) respawn(ctx context.Context, o RunOptions) error {
 }
 
 // wakeRested has its pool fire when the agents of the category have rested, if that is why no session of it can follow.
-func (w *worker) wakeRested(ctx context.Context) {
+// A run that met neither a limit nor a failing service does not look for that.
+func (w *worker) wakeRested(ctx context.Context, end fleet.Outcome) {
+	if end != fleet.Quota && end != fleet.Unavailable {
+		return
+	}
 	c := w.run.Category
 	v, err := w.Look(ctx)
 	if err != nil {

@@ -49,7 +49,8 @@ type Own struct {
 // And is what two programs keep for themselves.
 func (o Own) And(p Own) Own {
 	return Own{
-		slices.Concat(o.Private, p.Private), slices.Concat(o.Copied, p.Copied), slices.Concat(o.Shared, p.Shared), slices.Concat(o.Fixed, p.Fixed),
+		slices.Concat(o.Private, p.Private), slices.Concat(o.Copied, p.Copied),
+		slices.Concat(o.Shared, p.Shared), slices.Concat(o.Fixed, p.Fixed),
 	}
 }
 

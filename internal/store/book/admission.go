@@ -41,7 +41,9 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 	tokens, usd := a.State.Expected(a.Budgets)
 	for _, b := range a.Budgets {
 		if reason := b.Gone(fleet.SpentBy(a.Spent, b.Scope), tokens, usd); reason != "" {
-			list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByBudget, Until: fleet.NextDay(a.Now), Scope: b.Scope, Outcome: fleet.Quota})
+			list = append(list, fleet.RefusedError{
+				Reason: reason, By: fleet.HinderedByBudget, Until: fleet.NextDay(a.Now), Scope: b.Scope, Outcome: fleet.Quota,
+			})
 		}
 	}
 	return list
