@@ -324,14 +324,14 @@ func TestExamine(t *testing.T) {
 			{ID: "old", Name: "old", Version: "v1", HeardAt: now()},
 			at("quiet", 25*time.Hour), at("dead", 11*time.Minute),
 		}, fleet.Host{ID: "here", Version: "v2", Config: "a"}, map[string]bool{"dead": true}, now()), []string{
-			"hosts warning: host other has another stint.toml than this one | bring both to one commit; what is to differ belongs into [host.NAME]",
+			"hosts warning: host other has another stint.toml than this one | bring both to one commit; [host.NAME] holds what differs",
 			"hosts warning: the clock of host other was 5s from the server's when it fired last | let a time service set it",
 			"hosts warning: host old has stint v1, and this one v2 | install one version on all hosts, then stint store check",
 			"hosts warning: host quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
 			"hosts warning: host dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
 		}},
 		{"ends not delivered", servers(func(s *server) { s.unsent, s.unsentFor = 2, 6*time.Minute }), []string{
-			"store warning: it has not heard that 2 sessions ended here, the first 6m00s ago | stint reap delivers what is written down in the folders of the runs",
+			"store warning: it does not know yet that 2 sessions ended here, the first 6m00s ago | stint reap delivers the results in the folders of the runs",
 		}},
 		{"owner", servers(func(s *server) { s.Owner, s.DeletesClaims = true, true }), []string{"store warning: the role bob owns the fleet's schema | connect as the fleet's role, which is neither: stint help hosts"}},
 		{"deletes claims", servers(func(s *server) { s.DeletesClaims = true }), []string{
@@ -344,7 +344,7 @@ func TestExamine(t *testing.T) {
 			s.weak, s.Superuser, s.Owner, s.DeletesClaims, s.NoSync, s.NoFullPages, s.Late = "require", true, true, true, true, true, 2
 			s.ahead, s.Connections, s.Busy = -7*time.Second, 100, 91
 		}), []string{
-			"store problem: sslmode require proves nothing of who the server is | write sslmode=verify-full, and sslrootcert where the authority is the house's own",
+			"store problem: sslmode require proves nothing of who the server is | write sslmode=verify-full, and sslrootcert if the authority is your own",
 			"store warning: the role bob is a superuser | connect as the fleet's role, which is neither: stint help hosts",
 			"store problem: fsync is off | write fsync = on in postgresql.conf",
 			"store problem: full_page_writes is off | write full_page_writes = on in postgresql.conf",
@@ -353,9 +353,9 @@ func TestExamine(t *testing.T) {
 			"store warning: 91 of its 100 connections are in use | raise max_connections, or put a pooler before it",
 		}},
 		{"dead runs", []Finding{judgeRuns(1, []fleet.Run{{ID: "r1", Category: "code"}, {ID: "r2", Category: "docs", EndedAt: now()}, {ID: "r3", Category: "code"}})}, []string{
-			"runs warning runs: 2 runs open, and no session of it lives: r1 (code), r3 (code); 1 run ended, and did not give back a claim or lane: r2 (docs) | stint reap",
+			"runs warning runs: 2 runs open without a living session: r1 (code), r3 (code); 1 run ended with a claim or lane still held: r2 (docs) | stint reap",
 		}},
-		{"many dead runs", []Finding{judgeRuns(0, slices.Repeat([]fleet.Run{{ID: "r", Category: "c"}}, 7))}, []string{"runs warning runs: 7 runs open, and no session of it lives: r (c), r (c), r (c), r (c), r (c), and 2 more | stint reap"}},
+		{"many dead runs", []Finding{judgeRuns(0, slices.Repeat([]fleet.Run{{ID: "r", Category: "c"}}, 7))}, []string{"runs warning runs: 7 runs open without a living session: r (c), r (c), r (c), r (c), r (c), and 2 more | stint reap"}},
 		{"lane held twice", []Finding{judgeLanes(1)}, []string{
 			"lanes problem: 1 time in the last day two runs held one lane at once | stint audit --since 24h",
 		}},

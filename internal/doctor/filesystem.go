@@ -73,10 +73,10 @@ func judgeFolder(path string, mode fs.FileMode, owner, user int, others []string
 	switch {
 	case owner != user:
 		bad.What = fmt.Sprintf("%s belongs to user %d, not %d", path, owner, user)
-		bad.Why = "what one user's commands write the other's cannot"
+		bad.Why = "the commands of one user cannot change what those of the other have written"
 	case len(others) > 0:
 		bad.What = fmt.Sprintf("not everything in %s belongs to user %d: %s", path, user, listed(others))
-		bad.Why = "a lock that cannot be opened keeps its lane from every session, and a store from every command"
+		bad.Why = "no session runs in a lane whose lock cannot be opened, and no command runs without the store"
 	case unwritable != nil:
 		bad.What, bad.Fix = fmt.Sprintf("%s cannot be written: %v", path, unwritable), "findmnt -T "+fleet.ShellWord(path)
 		if mode&0o700 != 0o700 {
@@ -85,7 +85,7 @@ func judgeFolder(path string, mode fs.FileMode, owner, user int, others []string
 		bad.Why = "no run can be recorded, so none is started"
 	case mode&0o077 != 0:
 		bad.What = fmt.Sprintf("%s has mode %04o", path, mode)
-		bad.Why = "others on this machine can take locks, and put a store of theirs in place of the fleet's"
+		bad.Why = "others on this machine can take locks and replace the fleet's store"
 		if mode&0o022 == 0 {
 			bad.State, bad.Why = Warning, "prompts and logs of sessions can be read by others on this machine"
 		}
@@ -121,7 +121,7 @@ func judgeFileSystem(path string, magic int64) Finding {
 		bad.Why = "locks and SQLite's write-ahead log are only sound on a local file system: a claim could be held twice"
 	case where == memory:
 		bad.State, bad.What = Warning, fmt.Sprintf("%s is on %s", path, name)
-		bad.Why = "all that was learnt is gone when the machine goes down"
+		bad.Why = "the fleet loses what it learnt when the machine goes down"
 	default:
 		return ok(check, "local: %s", name)
 	}

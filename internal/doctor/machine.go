@@ -40,13 +40,13 @@ func judgeConfig(path string, held []string, broken string, warnings []string) (
 		if h == broken {
 			fix = "stint config check"
 		}
-		add(h, "fires go on with what was confirmed last, or without it", fix)
+		add(h, "fires use what was confirmed last, or leave it out", fix)
 	}
 	if err := fleet.CheckUnitWord(path); err != nil {
 		add(err.Error(), "no timer can be installed, and only stint fanout --exec starts sessions", plainPath)
 	}
 	for _, w := range warnings {
-		add(w, "it is allowed, and seldom what is meant", "stint config check")
+		add(w, "it is allowed, but rarely intended", "stint config check")
 	}
 	if len(list) == 0 {
 		return []Finding{ok(check, "%s", path)}
@@ -61,8 +61,8 @@ func examineBus(uid int, err error, getenv func(string) string) Finding {
 	}
 	bad := Finding{
 		Check: check, State: Problem, What: err.Error(),
-		Why: "the service manager starts the fires and the workers, and knows their processes; without it only stint fanout --exec does, " +
-			"and what a killed session leaves has to be killed by hand",
+		Why: "the service manager starts fires and workers and knows their processes; without it only stint fanout --exec starts them, " +
+			"and you must end what a killed session leaves",
 		Fix: fmt.Sprintf("sudo loginctl enable-linger %d && sudo systemctl start user@%d.service", uid, uid),
 	}
 	own, dir, bus := fmt.Sprintf("/run/user/%d", uid), getenv("XDG_RUNTIME_DIR"), getenv("DBUS_SESSION_BUS_ADDRESS")
@@ -129,7 +129,7 @@ func judgeControllers(uid int, broken []string, memory string) []Finding {
 	case len(broken) > 0:
 		return plain.Each(broken, func(what string) Finding { f := bad; f.What = what; return f })
 	case memory != "":
-		bad.State, bad.What, bad.Why = Warning, memory, "no limit of memory can be given to sessions: one that grows takes the whole machine down"
+		bad.State, bad.What, bad.Why = Warning, memory, "sessions get no memory limit: one that grows can take the whole machine down"
 		return []Finding{bad}
 	}
 	return []Finding{ok(check, "every limit of the configuration can be enforced")}
@@ -160,7 +160,7 @@ func (d *Doctor) examineClock() Finding {
 	}
 	return Finding{
 		Check: check, State: Warning, What: "nothing keeps it in time",
-		Why: "rests and usage limits end by this clock, and a step of it ends them early or late",
+		Why: "rests and usage limits end by this clock: a step ends them early or late",
 		// The first fails where no program is installed that could.
 		Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
 	}
@@ -173,7 +173,7 @@ func judgeClock(now, latest time.Time, ahead time.Duration) (bad Finding, found 
 	case lead > tick:
 		bad.State, bad.Fix = Problem, "timedatectl"
 		bad.What = fmt.Sprintf("the record has times from the future: %s, %v from now", plain.Stamp(latest), lead.Round(time.Second))
-		bad.Why = "the clock was set back: what rests does not wake in time"
+		bad.Why = "the clock was set back: rests and cooldowns end late"
 	case ahead.Abs() > fleet.ClockSlack:
 		bad.State, bad.Fix = Warning, "stint fanout, or wait for the next fire, which sets it"
 		bad.What = fmt.Sprintf("the store's clock is %s from this machine's, which was set", ahead.Abs().Round(time.Second))

@@ -91,17 +91,17 @@ func judgeRuns(live int, left []fleet.Run) Finding {
 		}
 	}
 	if len(dead) > 0 {
-		what = append(what, plain.Plural(len(dead), "run")+" open, and no session of it lives: "+listed(dead))
+		what = append(what, plain.Plural(len(dead), "run")+" open without a living session: "+listed(dead))
 	}
 	if len(ended) > 0 {
-		what = append(what, plain.Plural(len(ended), "run")+" ended, and did not give back a claim or lane: "+listed(ended))
+		what = append(what, plain.Plural(len(ended), "run")+" ended with a claim or lane still held: "+listed(ended))
 	}
 	if len(what) == 0 {
 		return ok(check, "%s under way, nothing left behind", plain.Plural(live, "session"))
 	}
 	return Finding{
 		Check: check, State: Warning, What: strings.Join(what, "; "),
-		Why: "their claims, lanes and slots are in the way of others until the next fire",
+		Why: "they keep claims, lanes and slots from others until the next fire",
 		Fix: "stint reap", Repair: repairRuns,
 	}
 }
@@ -123,7 +123,7 @@ func judgeLanes(violations int) Finding {
 		return Finding{
 			Check: check, State: Problem,
 			What: plain.Plural(violations, "time") + " in the last day two runs held one lane at once",
-			Why:  "sessions of a category worked side by side where one at a time may: locks do not hold on that disk, or were removed",
+			Why:  "two sessions worked in a lane that has room for one: locks do not hold on that disk, or were removed",
 			Fix:  "stint audit --since 24h",
 		}
 	}
@@ -136,7 +136,7 @@ func judgeFigures(off []fleet.Discrepancy) Finding {
 		what := plain.Each(off, fleet.Discrepancy.String)
 		return Finding{
 			Check: check, State: Problem, What: plain.Plural(len(off), "figure") + " of the store do not add up: " + listed(what),
-			Why: "nobody but stint writes them: another hand did, or the store is damaged, and what is ranked, spent and held by them is wrong",
+			Why: "only stint writes them: somebody else did, or the store is damaged; rankings, budgets and claims that follow from them are wrong",
 			Fix: "stint audit",
 		}
 	}
@@ -150,7 +150,7 @@ func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
 	for _, s := range stopped {
 		f := ok(check, "%s: %s", s.Agent, s.Why)
 		if s.Fix != "" {
-			f.State, f.Why, f.Fix = Warning, "no session of it is started while it rests; then one tries it", s.Fix
+			f.State, f.Why, f.Fix = Warning, "none of its sessions starts until then; then one tries it", s.Fix
 		}
 		list = append(list, f)
 	}

@@ -36,7 +36,7 @@ func TestFindings(t *testing.T) {
 		{
 			Check: "bus", State: Problem,
 			What: "reach the user's service manager at unix:path=/run/user/1000/bus: dial unix /run/user/1000/bus: connect: no such file or directory",
-			Why:  "the service manager starts the fires and the workers; without it only stint fanout --exec does",
+			Why:  "the service manager starts fires and workers; without it only stint fanout --exec starts them",
 			Fix:  "sudo loginctl enable-linger 1000",
 		},
 		{Check: "state_folder", State: Warning, What: "others can read it", Why: "prompts and logs are in it", Fix: "chmod 700 /home/op/.local/state/stint/bob"},

@@ -71,7 +71,7 @@ func judgeFile(path string, size int64, damage []string) Finding {
 	}
 	return Finding{
 		Check: "store", State: Problem, What: path + ": " + strings.Join(damage, "; "),
-		Why: "the file is damaged: what is read from it may be wrong, and more of it is lost with every write",
+		Why: "the file is damaged: what stint reads may be wrong, and each write may lose more",
 		Fix: "restore it from a backup, or save what can be read: sqlite3 " + fleet.ShellWord(path) + " .recover | sqlite3 recovered.db",
 	}
 }
@@ -144,11 +144,11 @@ func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now
 		}
 		if own.Version != "" && h.Version != own.Version {
 			add(fmt.Sprintf("host %s has stint %s, and this one %s", h.Name, h.Version, own.Version),
-				"what one version knows the other may ignore", "install one version on all hosts, then stint store check")
+				"one version may ignore what the other writes", "install one version on all hosts, then stint store check")
 		}
 		if own.Config != "" && h.Config != "" && h.Config != own.Config {
 			add(fmt.Sprintf("host %s has another stint.toml than this one", h.Name),
-				"what the one ranks or bounds the other may not", "bring both to one commit; what is to differ belongs into [host.NAME]")
+				"the hosts may rank and limit differently", "bring both to one commit; [host.NAME] holds what differs")
 		}
 		if ahead := time.Duration(h.Ahead) * time.Millisecond; ahead.Abs() > maxAhead {
 			add(fmt.Sprintf("the clock of host %s was %s from the server's when it fired last", h.Name, ahead.Abs().Round(time.Second)),
@@ -181,19 +181,19 @@ func (s server) judge() []Finding {
 	}{
 		{
 			s.weak != "", Problem, "sslmode " + s.weak + " proves nothing of who the server is",
-			"somebody between could pose as it and grant any claim", "write sslmode=verify-full, and sslrootcert where the authority is the house's own",
+			"somebody in between could pose as the server and grant any claim", "write sslmode=verify-full, and sslrootcert if the authority is your own",
 		},
 		{
 			s.Superuser, Warning, "the role " + s.Role + " is a superuser",
-			"what reads its password, such as an agent in an open box, may do anything with the server", ownRole,
+			"whoever reads its password, such as an agent in an open box, may do anything with the server", ownRole,
 		},
 		{
 			s.Owner && !s.Superuser, Warning, "the role " + s.Role + " owns the fleet's schema",
-			"what reads its password, such as an agent in an open box, may drop the whole record", ownRole,
+			"whoever reads its password, such as an agent in an open box, may drop the whole record", ownRole,
 		},
 		{
 			s.DeletesClaims && !s.Owner && !s.Superuser, Warning, "the role " + s.Role + " may delete claims",
-			"an epoch that was deleted is granted once more, and proves nothing", "stint store migrate, as the owner of the schema, grants what is needed and no more",
+			"a deleted epoch is granted again, and then proves nothing", "stint store migrate, as the owner of the schema, grants what is needed and no more",
 		},
 		{
 			s.NoSync, Problem, "fsync is off",
@@ -216,8 +216,8 @@ func (s server) judge() []Finding {
 			"leases go by the server's clock, and people read this host's", "let a time service set both",
 		},
 		{
-			s.unsentFor > longUnsent, Warning, fmt.Sprintf("it has not heard that %s ended here, the first %s ago", plain.Plural(s.unsent, "session"), plain.Span(s.unsentFor)),
-			"their claims last until they expire, and their grades do not count yet", "stint reap delivers what is written down in the folders of the runs",
+			s.unsentFor > longUnsent, Warning, fmt.Sprintf("it does not know yet that %s ended here, the first %s ago", plain.Plural(s.unsent, "session"), plain.Span(s.unsentFor)),
+			"their claims last until they expire, and their grades do not count yet", "stint reap delivers the results in the folders of the runs",
 		},
 		{
 			s.Connections > 0 && s.Busy*10 > s.Connections*9, Warning, fmt.Sprintf("%d of its %d connections are in use", s.Busy, s.Connections),

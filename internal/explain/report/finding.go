@@ -93,7 +93,7 @@ func (p Report) findings(changes []fleet.GradeChange) (list []Finding) {
 	}
 	for _, t := range p.Tasks {
 		if endless := t.OverLimit(); endless != "" {
-			add(FoundEndless, t.Category, "task %q of %s takes no end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
+			add(FoundEndless, t.Category, "task %q of %s does not end: %s (stint why %s)", t.ID, t.Category, endless, fleet.ShellWord(string(t.ID)))
 		}
 	}
 	if n := p.Audit.Fallbacks; n > 0 {

@@ -143,7 +143,7 @@ func (c Category) rank() (list []string) {
 		return nil
 	}
 	ranked := len(c.Ranking.Ranked())
-	list = append(list, sentence("%s can start, of which a fire starts %d", plain.Plural(ranked, "category"), c.Ranking.Picks))
+	list = append(list, sentence("%s can start, and a fire starts %d of them", plain.Plural(ranked, "category"), c.Ranking.Picks))
 	if s.Leads {
 		list = append(list, sentence("It leads, because its task %q is begun", s.Next.ID))
 	}

@@ -84,7 +84,7 @@ func (f Fire) ranked() (list []string) {
 	}
 	list = append(list, limitOf(*f.Selection))
 	if f.Selection.Extra || !f.Selection.Moves() && len(f.categories(fleet.Skip)) == len(f.Fire.Choices) {
-		list = append(list, "It was no round of its pool: nothing faded by it, and no back-off came nearer its end.")
+		list = append(list, "It did not count as a fire of its pool's schedule: no belief faded, and no back-off came closer to its end.")
 	}
 	if f.Differences > 0 {
 		return append(list, sentence("Ranked again from the record, it comes out otherwise: stint replay %d shows how", f.Fire.ID))
@@ -99,12 +99,12 @@ func (f Fire) led() string {
 	}
 	switch f.Selection.Tier {
 	case rank.TierActive:
-		return "It led with a task that was begun."
+		return "Its first choice was a task that a session had begun."
 	case rank.TierReady:
-		return "It led with a task to begin."
+		return "Its first choice was a task that no session had begun."
 	case rank.TierCategories:
 	}
-	return "It led with a category that has no task."
+	return "Its first choice was a category without a task."
 }
 
 func limitOf(s rank.Selection) string {
@@ -175,7 +175,7 @@ func (f Fire) became(c fleet.Choice) string {
 			return fate(r, c.Category, f.Denials[r.ID], f.Now)
 		}
 	}
-	return sentence("Of its run %s nothing is on record", orDash(string(c.Run)))
+	return sentence("Nothing is on record of its run %s", orDash(string(c.Run)))
 }
 
 // fate tells how one run of a fire went on: its denials, its categories and its end.

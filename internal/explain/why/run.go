@@ -101,11 +101,11 @@ func (r Run) picked() (list []string) {
 	case r.Choice != nil && r.Choice.Task == run.Task:
 		list = append(list, sentence("It took %q, at epoch %d: the selector that its fire followed chose that task", run.Task, run.Epoch))
 	case r.First == run.Task:
-		list = append(list, sentence("It took %q, at epoch %d: the first of its category already when the fire ranked", run.Task, run.Epoch))
+		list = append(list, sentence("It took %q, at epoch %d: the first of its category when the fire ranked", run.Task, run.Epoch))
 	case r.First != "" && r.Choice != nil && r.Choice.Category == run.Category:
-		list = append(list, sentence("It took %q, at epoch %d: when the fire ranked, %q came first, but when it came to pick, this did", run.Task, run.Epoch, r.First))
+		list = append(list, sentence("It took %q, at epoch %d: %q came first when the fire ranked, but this when the session picked", run.Task, run.Epoch, r.First))
 	default:
-		list = append(list, sentence("It took %q, at epoch %d: when it came to pick, that came first, or was asked for", run.Task, run.Epoch))
+		list = append(list, sentence("It took %q, at epoch %d: it came first when the session picked, or was asked for", run.Task, run.Epoch))
 	}
 	return list
 }
@@ -116,16 +116,16 @@ func (r Run) graded() string {
 	switch {
 	case r.Run.State != fleet.RunEnded:
 	case v.Fault == fleet.FaultAgent:
-		return sentence("It has none: agent %s failed %d times in a row, or more, so that the failure is the agent's, no attempt at a task, and moves nothing that is believed of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category)
+		return sentence("It has none: agent %s failed %d times in a row, or more, so the failure is the agent's: it is no attempt at a task, and does not change the ranking of %s", r.Run.Agent, fleet.FailuresToOpen, r.Run.Category)
 	case r.Run.Deferred:
-		return sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, and not the work's", r.Run.Agent, fleet.FailuresToOpen)
+		return sentence("It counts once agent %s has worked again: %d failures in a row would be the agent's, not the work's", r.Run.Agent, fleet.FailuresToOpen)
 	case v.Grade != nil:
 	case v.Outcome == fleet.Failed && v.Fault.OfTask():
-		return sentence("It has none: that a task is too long or refused counts as an attempt at the task, and moves nothing that is believed of %s", r.Run.Category)
+		return sentence("It has none: a task that is too long or refused counts as an attempt at the task, and does not change the ranking of %s", r.Run.Category)
 	case v.Outcome == fleet.Failed || v.Outcome == fleet.Timeout || v.Outcome == fleet.Productive:
-		return "It has none: the agent was not at work, or what it left could not be judged."
+		return "It has none: the agent did not work, or its result could not be judged."
 	default:
-		return sentence("It has none, as every run that ends %s: it moves nothing that is believed of %s", v.Outcome, r.Run.Category)
+		return sentence("It has none, like every run that ends %s, and does not change the ranking of %s", v.Outcome, r.Run.Category)
 	}
 	return ""
 }

@@ -68,7 +68,7 @@ func (t Task) over() (verdict, lead string) {
 	case t.Task == nil && t.Problem != "":
 		return Blocked, sentence("No: %q cannot be read as a task, so that no session takes it", t.ID)
 	case t.Task == nil:
-		return Gone, sentence("%q is on record and in no task folder or listing any more: no session will take it", t.ID)
+		return Gone, sentence("%q is on record, but no longer in a task folder or listing: no session will take it", t.ID)
 	case !t.open():
 		return Settled, sentence("%q is %s: there is nothing left to do", t.ID, t.Task.State)
 	}
@@ -222,7 +222,7 @@ func (t Task) hinder(h rank.Obstacle) Obstacle {
 			o.Change = "The next fire makes it, or \"stint reap\"."
 			break
 		}
-		o.Change = sentence("It takes an end of that, and of waiting_for in %s", orSource(t.Task.Path))
+		o.Change = sentence("It takes the end of that, and a %s without waiting_for", orSource(t.Task.Path))
 	case h.Kind == fleet.HinderedByDate:
 		o.Change = sentence("That ends by itself, or with an earlier date in %s", orSource(t.Task.Path))
 	case h.Kind == fleet.HinderedByNeed:
@@ -267,7 +267,7 @@ func (t Task) place() (list []string) {
 		list = append(list, capital(sentence("%s", t.OverLimit)))
 	}
 	if o := t.Overlap; o.Why != "" && !o.Waits {
-		list = append(list, sentence("Its equals come before it, for it is to change what other work changes: %s", o.Why))
+		list = append(list, sentence("Tasks of the same priority come before it, because it would change files that other work changes: %s", o.Why))
 	}
 	switch n := len(t.Ahead); n {
 	case 0:
