@@ -1,7 +1,8 @@
 // Package units holds the unit files of a fleet: the service that fires it, the timer
-// that starts the service, the slice that holds its workers, and the drop-ins that
-// name its binary and configuration and spread the fires of several hosts. It fills them
-// in and writes nothing: the caller puts them into the folder for unit files that it means.
+// that starts the service, the slice that holds its workers, the drop-ins that
+// name its binary and configuration and spread the fires of several hosts, and what asks for a
+// fire between those of the timer. It fills them in and writes nothing: the caller puts them
+// into the folder for unit files that it means.
 package units
 
 import (
@@ -13,7 +14,8 @@ import (
 	"stint/internal/fleet"
 )
 
-//go:embed stint@.service stint@.timer stint-FLEET.slice stint@FLEET.service.d/stint.conf stint@FLEET.timer.d/10-stint.conf
+//go:embed stint@.service stint@.timer stint-FLEET.slice stint@FLEET.service.d stint@FLEET.timer.d
+//go:embed stint-FLEET-watch.path stint-FLEET-watch.socket stint-FLEET-watch.service
 var files embed.FS
 
 // Options say which fleet the files are for.
@@ -30,6 +32,8 @@ type Options struct {
 	Runtime bool
 	// Spread keeps apart the fires of hosts that share a store.
 	Spread bool
+	// Tasks is the folder whose changes ask for a fire; empty: neither they nor a socket do.
+	Tasks string
 }
 
 // File is one unit file.
@@ -49,6 +53,11 @@ func Files(o Options) ([]File, error) {
 	}
 	if err := checkPath("configuration", o.Config); err != nil {
 		return nil, err
+	}
+	if o.Tasks != "" {
+		if err := checkPath("folder of tasks", o.Tasks); err != nil {
+			return nil, err
+		}
 	}
 	for _, pool := range o.Pools {
 		if pool == "" || fleet.CheckUnitWord(pool) != nil || strings.ContainsAny(pool, "/=:") {
@@ -70,8 +79,8 @@ func Files(o Options) ([]File, error) {
 
 // pools are those for which there is a file of the template each; "" is the fleet itself.
 func (o Options) pools(template string) []string {
-	own := strings.Contains(template, "@FLEET") || o.Runtime && strings.Contains(template, "@.")
-	if !own {
+	shared := strings.Contains(template, "@.") && !o.Runtime
+	if shared || template == slice {
 		return []string{""}
 	}
 	return append([]string{""}, o.Pools...)
@@ -82,9 +91,9 @@ func (o Options) fill(template string, content []byte, pool string) File {
 	if pool != "" {
 		fanout += " --pool " + pool
 	}
-	fill := strings.NewReplacer("FLEET", instance, "BINARY", o.Binary, "CONFIG", o.Config, "FANOUT", fanout)
+	fill := strings.NewReplacer("FLEET", instance, "BINARY", o.Binary, "CONFIG", o.Config, "FANOUT", fanout, "TASKS", o.Tasks)
 	name, text := fill.Replace(template), fill.Replace(string(content))
-	if name == DropIn(instance) {
+	if name == DropIn(instance) || strings.HasSuffix(template, "-watch.service") {
 		for _, file := range o.Credentials {
 			text += "LoadCredential=" + file + "\n"
 		}
@@ -112,12 +121,24 @@ func DropIn(instance string) string { return "stint@" + instance + ".service.d/s
 // [File.Name]. A person's own drop-in, override.conf, comes after it.
 func Spread(instance string) string { return "stint@" + instance + ".timer.d/10-stint.conf" }
 
+// Watch are the files by which fires of an instance are asked for, as [File.Name]. The timer wants the first two units.
+func Watch(instance string) []string {
+	unit := "stint-" + instance + "-watch"
+	return []string{unit + ".path", unit + ".socket", unit + ".service", "stint@" + instance + ".timer.d/20-stint-watch.conf"}
+}
+
+// slice is the template of the one slice of a fleet and its pools.
+const slice = "stint-FLEET.slice"
+
 // templates stand in an order that is safe to stop in: the timer, which sets the rest
-// going, is last. FLEET, BINARY, CONFIG and FANOUT are filled in, in names and in text.
+// going, is last. FLEET, BINARY, CONFIG, FANOUT and TASKS are filled in, in names and in text.
 func (o Options) templates() []string {
-	list := []string{"stint-FLEET.slice", DropIn("FLEET")}
+	list := []string{slice, DropIn("FLEET")}
 	if o.Spread {
 		list = append(list, Spread("FLEET"))
+	}
+	if o.Tasks != "" {
+		list = append(list, Watch("FLEET")...)
 	}
 	return append(list, "stint@.service", "stint@.timer")
 }

@@ -72,8 +72,11 @@ func verify(t *testing.T, dir, instance string) (string, error) {
 	empty := t.TempDir()
 	env := []string{"HOME=" + empty, "XDG_CONFIG_HOME=" + empty, "XDG_RUNTIME_DIR=" + empty}
 	// Absolute paths, or it would look for the templates here first.
-	return run(t, env, "systemd-analyze", "--user", "verify", "--recursive-errors=no",
-		filepath.Join(dir, "stint@"+instance+".timer"), filepath.Join(dir, "stint@"+instance+".service"), filepath.Join(dir, "stint-bob.slice"))
+	watch, _ := filepath.Glob(filepath.Join(dir, "stint-"+instance+"-watch.*"))
+	return run(t, env, "systemd-analyze", append([]string{
+		"--user", "verify", "--recursive-errors=no",
+		filepath.Join(dir, "stint@"+instance+".timer"), filepath.Join(dir, "stint@"+instance+".service"), filepath.Join(dir, "stint-bob.slice"),
+	}, watch...)...)
 }
 
 func bob() Options {
@@ -84,7 +87,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []bool{false, true} {
 		o := bob()
-		o.Runtime, o.Spread, o.Credentials = runtime, true, []string{"pgpass:/home/bob/pgpass"}
+		o.Runtime, o.Spread, o.Tasks, o.Credentials = runtime, true, "/home/bob/tasks", []string{"pgpass:/home/bob/pgpass"}
 		dir := t.TempDir()
 		install(t, dir, testFiles(t, o))
 		if out, err := verify(t, dir, "bob"); err != nil || out != "" {
@@ -112,7 +115,7 @@ func TestVerifyWithoutDropIn(t *testing.T) {
 func TestVerifySeesFaults(t *testing.T) {
 	t.Parallel()
 	o := bob()
-	o.Spread = true
+	o.Spread, o.Tasks = true, "/home/bob/tasks"
 	for i, broken := range testFiles(t, o) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			t.Parallel()
@@ -132,7 +135,7 @@ func TestFiles(t *testing.T) {
 	got := map[string]string{}
 	for _, f := range testFiles(t, bob()) {
 		got[f.Name] = settings(string(f.Content))
-		for _, placeholder := range []string{"FLEET", "BINARY", "CONFIG", "FANOUT"} {
+		for _, placeholder := range []string{"FLEET", "BINARY", "CONFIG", "FANOUT", "TASKS"} {
 			if strings.Contains(f.Name+string(f.Content), placeholder) {
 				t.Errorf("%s: %s is not filled in:\n%s", f.Name, placeholder, f.Content)
 			}
@@ -188,7 +191,7 @@ func TestFilesOfPools(t *testing.T) {
 	t.Parallel()
 	for _, runtime := range []bool{false, true} {
 		o, got := bob(), map[string]string{}
-		o.Runtime, o.Pools = runtime, []string{"monitoring", "a-b"}
+		o.Runtime, o.Pools, o.Tasks = runtime, []string{"monitoring", "a-b"}, "/home/bob/tasks"
 		var names []string
 		list := testFiles(t, o)
 		for _, f := range list {
@@ -197,10 +200,12 @@ func TestFilesOfPools(t *testing.T) {
 		}
 		want := []string{
 			"stint-bob.slice", "stint@bob.service.d/stint.conf", "stint@bob-monitoring.service.d/stint.conf", "stint@bob-a-b.service.d/stint.conf",
-			"stint@.service", "stint@.timer",
 		}
-		if runtime {
-			want = append(want[:4], "stint@bob.service", "stint@bob-monitoring.service", "stint@bob-a-b.service",
+		for i := range Watch("") {
+			want = append(want, Watch("bob")[i], Watch("bob-monitoring")[i], Watch("bob-a-b")[i])
+		}
+		if want = append(want, "stint@.service", "stint@.timer"); runtime {
+			want = append(want[:len(want)-2], "stint@bob.service", "stint@bob-monitoring.service", "stint@bob-a-b.service",
 				"stint@bob.timer", "stint@bob-monitoring.timer", "stint@bob-a-b.timer")
 		}
 		if diff := cmp.Diff(names, want); diff != "" {
@@ -209,6 +214,9 @@ func TestFilesOfPools(t *testing.T) {
 		for instance, fanout := range map[string]string{"bob": "fanout", "bob-monitoring": "fanout --pool monitoring", "bob-a-b": "fanout --pool a-b"} {
 			want := "[Service] ExecStart= ExecStart=/usr/bin/true --config /home/bob/stint.toml " + fanout
 			if got := got[DropIn(instance)]; got != want {
+				t.Errorf("%s: got %s, want %s", instance, got, want)
+			}
+			if got, want := got[Watch(instance)[2]], "ExecStart=/usr/bin/true --config /home/bob/stint.toml "+fanout+" --soon "; !strings.Contains(got, want) {
 				t.Errorf("%s: got %s, want %s", instance, got, want)
 			}
 		}
@@ -227,14 +235,15 @@ func TestFilesRefuses(t *testing.T) {
 		want     string
 		wantHint bool
 	}{
-		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, nil, false, false}, `binary: "/opt/my tools/stint"`, true},
-		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, nil, false, false}, `configuration: "/home/%u/stint.toml"`, true},
-		"a relative path":  {Options{"bob", "stint", "/c", nil, nil, false, false}, `binary "stint": want an absolute path`, true},
-		"no configuration": {Options{"bob", "/b", "", nil, nil, true, false}, `configuration "": want an absolute path`, true},
-		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, nil, false, false}, `pool "a/b"`, false},
-		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, nil, false, false}, `pool "a b"`, false},
-		"no pool":          {Options{"bob", "/b", "/c", []string{""}, nil, false, false}, `pool ""`, false},
-		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, nil, false, false}, `fleet name "bob-x"`, false},
+		"a space":          {Options{"bob", "/opt/my tools/stint", "/c", nil, nil, false, false, ""}, `binary: "/opt/my tools/stint"`, true},
+		"a specifier":      {Options{"bob", "/b", "/home/%u/stint.toml", nil, nil, false, false, ""}, `configuration: "/home/%u/stint.toml"`, true},
+		"a relative path":  {Options{"bob", "stint", "/c", nil, nil, false, false, ""}, `binary "stint": want an absolute path`, true},
+		"no configuration": {Options{"bob", "/b", "", nil, nil, true, false, ""}, `configuration "": want an absolute path`, true},
+		"a pool of paths":  {Options{"bob", "/b", "/c", []string{"a/b"}, nil, false, false, ""}, `pool "a/b"`, false},
+		"a pool of words":  {Options{"bob", "/b", "/c", []string{"a b"}, nil, false, false, ""}, `pool "a b"`, false},
+		"no pool":          {Options{"bob", "/b", "/c", []string{""}, nil, false, false, ""}, `pool ""`, false},
+		"tasks elsewhere":  {Options{"bob", "/b", "/c", nil, nil, false, false, "/my tasks"}, `folder of tasks: "/my tasks"`, true},
+		"a nesting fleet":  {Options{"bob-x", "/b", "/c", nil, nil, false, false, ""}, `fleet name "bob-x"`, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

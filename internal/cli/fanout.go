@@ -30,6 +30,7 @@ func newFanout(a *app) *cobra.Command {
 		o     engine.FanoutOptions
 		from  string
 		force []string
+		soon  bool
 	)
 	cmd := a.dry(&cobra.Command{
 		Use:   "fanout",
@@ -48,6 +49,9 @@ person or time decided, for one fire.`,
   stint fanout --force code
   my-selector | stint fanout --selector -`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if soon {
+				return a.with(cmd.Context(), reading, func(f opened) error { return f.FireSoon(cmd.Context(), o.Pool) })
+			}
 			if o.Payload, err = a.readPayload(from); err != nil {
 				return err
 			}
@@ -62,7 +66,9 @@ person or time decided, for one fire.`,
 	f.StringSliceVar(&force, "force", nil, "start this `CATEGORY` first, paused, resting or not; never beyond a lane, a claim, a budget or a box")
 	f.Var(seedFlag(&o.Seed), "seed", "seed of the draws, an unsigned 64-bit number (default: by chance)")
 	f.BoolVar(&o.Detached, "exec", false, "run the workers as detached processes, without systemd and its limits")
+	f.BoolVar(&soon, "soon", false, "have the timer's service fire within seconds, at most once in 30 s")
 	f.Lookup("exec").Hidden = true // for tests and containers
+	f.Lookup("soon").Hidden = true // for the units of init --watch
 	return cmd
 }
 

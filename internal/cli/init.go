@@ -38,10 +38,14 @@ type initOptions struct {
 	systemd  bool
 	newStore bool
 	runtime  bool
+	watch    *bool // nil: as it is
 }
 
 func newInit(a *app) *cobra.Command {
-	var o initOptions
+	var (
+		o     initOptions
+		watch bool
+	)
 	cmd := a.dry(&cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Make a workspace into a fleet, and install its timer",
@@ -52,6 +56,12 @@ tasks name, else one, work. On a machine without namespaces the agents get box =
 With --systemd also install, enable and start the timer stint@FLEET.timer of your own service
 manager, which fires every 30 minutes, and a timer stint@FLEET-POOL.timer for each further pool of
 the configuration. Timers of pools that it no longer has are stopped and removed.
+
+With --watch a pool also fires within seconds, at most once in 30 s and not while the fleet is
+paused, when a file in the folder of tasks changes (not in folders below it), or when a program
+connects to the socket stint/FLEET, or stint/FLEET-POOL, in $XDG_RUNTIME_DIR. Only your user can,
+and no session in a box. It makes no difference who changes a file: you, "stint task", a landing, a
+pull, or a session that shares the workspace. Fires, and sessions in clones, change none there.
 
 Without an agent no timer is started; --agent adds an agent to the file later.
 
@@ -65,6 +75,7 @@ kept: running it twice changes nothing. Run it again after an upgrade: unit file
 that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
+  stint init --systemd --watch                   # then: curl --unix-socket $XDG_RUNTIME_DIR/stint/bob .
   stint init --agent './work-on "$STINT_TASK_ID"'
   systemctl --user edit stint@bob.timer          # another cadence
   systemctl --user disable --now stint@bob.timer # no more fires`,
@@ -72,6 +83,9 @@ that editors check stint.toml by, are brought up to date.`,
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
+			}
+			if cmd.Flags().Changed("watch") {
+				o.watch = &watch
 			}
 			return a.runInit(cmd.Context(), dir, o)
 		},
@@ -83,6 +97,7 @@ that editors check stint.toml by, are brought up to date.`,
 	f.StringVar(&o.grades, "grades", "", "take over the grades in `FILE`, one JSON object a line; - is standard input")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.newStore, "new-store", false, "begin with an empty store where the fleet's is gone")
+	f.BoolVar(&watch, "watch", false, "with --systemd: also fire for tasks and for programs of yours; --watch=false ends that")
 	f.BoolVar(&o.runtime, "runtime", false, "with --systemd: install until the machine goes down, for a trial")
 	return cmd
 }
@@ -114,8 +129,8 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	} else if !info.IsDir() {
 		return usage(fmt.Errorf("%s is not a folder", dir))
 	}
-	if o.runtime && !o.systemd {
-		return fleet.WithHint(usage(errors.New("--runtime needs --systemd")), "stint init --systemd --runtime")
+	if (o.runtime || o.watch != nil) && !o.systemd {
+		return fleet.WithHint(usage(errors.New("--runtime and --watch need --systemd")), "stint init --systemd")
 	}
 	s := &setup{app: a, o: o, dir: dir}
 	s.askEnvironment(ctx)
@@ -458,6 +473,9 @@ func (s *setup) units(ctx context.Context, c *config.Config) error {
 	p, err := s.plan(c, s.o.runtime)
 	if err != nil {
 		return err
+	}
+	if p.Watch = p.Watched(); s.o.watch != nil {
+		p.Watch = *s.o.watch
 	}
 	if _, all := s.doctor(c).Idle(); all { // each fire would burn its sessions
 		s.missing = append(s.missing, "the timer: it is started once there is an agent; then: stint init --systemd")

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,7 @@ func (d *Doctor) examineTimers(ctx context.Context, m *systemd.Manager) (list []
 		list = append(list, t.judge(d.Config.Path))
 		if t.Load == "loaded" && t.installed() {
 			list = append(list, t.judgeFiles(d.Config.Path), t.judgeFires(d.Now(), d.lastFire, !d.unread))
+			list = append(list, d.examineWatch(ctx, m, t)...)
 		}
 	}
 	return append(list, d.examineFormer(ctx, m)...)
@@ -57,6 +59,33 @@ func lookAtTimer(ctx context.Context, m *systemd.Manager, c *config.Config, pool
 	t.service, err = m.Installed(ctx, t.serviceUnit())
 	t.config = configOf(t.service.Argv, c.Path)
 	return t, err
+}
+
+// examineWatch looks at the units by which tasks and programs ask for fires, where they are installed.
+func (d *Doctor) examineWatch(ctx context.Context, m *systemd.Manager, t timer) (list []Finding) {
+	const check = "watch"
+	folder, err := install.Folder(d.Getenv, t.runtime())
+	p := install.Plan{Config: d.Config, Folder: folder}
+	if err != nil || !p.Watched() || !t.on() || t.Active != "active" { // they go with the timer
+		return nil
+	}
+	for _, unit := range install.Watch(t.unit) {
+		u, err := m.Installed(ctx, unit)
+		text, _ := os.ReadFile(u.Fragment)
+		bad := Finding{Check: check, State: Problem, Why: "it asks for no fire", Fix: t.again(d.Config.Path), Repair: repairTimers}
+		switch {
+		case err != nil:
+			bad = unknown(check, unit+": "+err.Error())
+		case u.Active != "active":
+			bad.What = fmt.Sprintf("%s is %s", unit, cmp.Or(u.Active, u.Load))
+		case strings.HasSuffix(unit, ".path") && !strings.Contains(string(text), "="+d.Config.Tasks.Dir+"\n"):
+			bad.What = unit + " watches another folder than " + d.Config.Tasks.Dir
+		default:
+			bad = ok(check, "%s waits", unit)
+		}
+		list = append(list, bad)
+	}
+	return list
 }
 
 // withoutManager returns the findings about a manager that does not answer.
@@ -121,6 +150,7 @@ func (d *Doctor) installTimers(ctx context.Context, dryRun bool) (done []string,
 		}
 	}
 	if p.Folder, err = install.Folder(d.Getenv, p.Runtime); err == nil {
+		p.Watch = p.Watched()
 		err = p.Apply(ctx, pools, on)
 	}
 	return append(done, started...), err

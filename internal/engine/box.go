@@ -17,6 +17,7 @@ import (
 	"stint/internal/box"
 	"stint/internal/config"
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // startTrials makes and tries the boxes of the agents that may do the run in a category, once each, beside what is to be
@@ -88,7 +89,7 @@ func (e *Engine) trial(run fleet.RunID, dir string) fleet.BoxTrial {
 	}
 }
 
-// sockets lists the sockets of programs that act for the user.
+// sockets lists the sockets of programs that act for the user. A connection to stint's own asks for a fire: it is tried last.
 func (e *Engine) sockets() (list []string) {
 	if bus, is := strings.CutPrefix(e.Getenv("DBUS_SESSION_BUS_ADDRESS"), "unix:path="); is {
 		bus, _, _ = strings.Cut(bus, ",")
@@ -100,7 +101,12 @@ func (e *Engine) sockets() (list []string) {
 	if ssh := e.Getenv("SSH_AUTH_SOCK"); ssh != "" {
 		list = append(list, ssh)
 	}
-	return append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")
+	list = append(list, "/run/docker.sock", "/run/dbus/system_bus_socket")
+	if dir := e.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		own, _ := filepath.Glob(plain.GlobIn(dir, "stint/*"))
+		list = append(list, own...)
+	}
+	return list
 }
 
 // box is the box of a session of the agent. Its layers are known once it was proven.

@@ -81,22 +81,38 @@ func (e *Engine) Fanout(ctx context.Context, o FanoutOptions) (FireReport, error
 		err = e.start(ctx, &r.Fire, e.bounds(seen.View), o)
 	}
 	if !o.Detached {
-		e.wake(ctx, o.Pool, r.Opens)
+		e.wake(ctx, o.Pool, r.Opens, 0)
 	}
 	e.keepHouse(ctx, seen)
 	return r, cmp.Or(err, r.result())
 }
 
-// wake has a pool fire once more when something opens, where that is before the next fire of its schedule. It is an ordinary
-// fire, by which no round passes. While a fire of the schedule is under way, the time of the next is not known.
+// FireSoon has a pool fire once more, now or when a pause of the whole fleet ends, but not within half a minute of its last fire.
+func (e *Engine) FireSoon(ctx context.Context, pool string) error {
+	s, err := e.Record().Snapshot(ctx)
+	if p := survey.Paused(s.Pauses, "", s.At); err == nil && (p.Reason == "" || !p.Until.IsZero()) {
+		e.wake(ctx, pool, plain.Latest(s.At, p.Until), soonest)
+	}
+	return err
+}
+
+// soonest keeps fires that programs and changes of tasks ask for apart from the fires before them.
+const soonest = 30 * time.Second
+
+// wake has a pool fire once more when something opens, where that is before the next fire of its schedule, and so long after
+// the last fire. It is an ordinary fire, by which no round passes. While a fire of the schedule is under way, the time of the
+// next is not known.
 //
 // If we die before that, or the machine goes down, the next fire of the schedule comes in its place.
-func (e *Engine) wake(ctx context.Context, pool string, at time.Time) {
+func (e *Engine) wake(ctx context.Context, pool string, at time.Time, apart time.Duration) {
 	if at.IsZero() || e.Later == nil || e.Timers == nil {
 		return
 	}
 	at = plain.Latest(at, e.Now().Add(wakeTime)) // a time that has passed never comes
 	timers, err := e.Timers(ctx, []string{pool})
+	if err == nil && apart > 0 {
+		at = plain.Latest(at, timers[0].Began.Add(apart))
+	}
 	if err == nil && timers[0].Active && (timers[0].Next.IsZero() || at.Before(timers[0].Next)) {
 		err = e.Later.FireAt(ctx, timers[0].Unit, at)
 	}

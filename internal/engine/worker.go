@@ -1244,7 +1244,7 @@ func (w *worker) wakeRested(ctx context.Context, end fleet.Outcome) {
 		return
 	}
 	if v.Pool = w.Config.Categories[c].Pool; !w.WithoutAgent(v, c).Until.IsZero() {
-		w.wake(ctx, v.Pool, w.Situation(v).Opening(false, c))
+		w.wake(ctx, v.Pool, w.Situation(v).Opening(false, c), 0)
 	}
 }
 

@@ -14,6 +14,7 @@ type Timer struct {
 	Failed bool      // the last fire did, and there may be no record of it
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: it is not known
+	Began  time.Time // the last fire but by hand; zero: there was none since the manager started
 }
 
 // Journal is the command that prints what the last fires logged.

@@ -38,6 +38,7 @@ type Plan struct {
 	Config  *config.Config
 	Folder  string                    // see [Folder]
 	Runtime bool                      // until the machine goes down
+	Watch   bool                      // tasks and programs ask for fires
 	DryRun  bool                      // change nothing
 	Purge   bool                      // a person's drop-ins are removed
 	Did     func(path, action string) // is told of each change
@@ -80,6 +81,11 @@ func Timer(f fleet.Name, pool string) string {
 	return "stint@" + units.Instance(f, Pool(pool)) + ".timer"
 }
 
+// Watch are the units by which tasks and programs ask for what a timer starts.
+func Watch(timer string) []string {
+	return units.Watch(strings.TrimSuffix(strings.TrimPrefix(timer, "stint@"), ".timer"))[:2]
+}
+
 // Apply writes the units of the fleet and of its further pools, and enables and starts timers.
 //
 // If we die between two of these steps, running init again does the rest: the
@@ -90,9 +96,13 @@ func (p Plan) Apply(ctx context.Context, pools, timers []string) error {
 		return err
 	}
 	c := p.Config
-	files, err := units.Files(units.Options{
+	o := units.Options{
 		Fleet: c.Fleet, Binary: program, Config: c.Path, Pools: pools, Credentials: c.Credentials, Runtime: p.Runtime, Spread: c.Store.Shared(),
-	})
+	}
+	if p.Watch {
+		o.Tasks = c.Tasks.Dir
+	}
+	files, err := units.Files(o)
 	if err != nil {
 		return err
 	}
@@ -117,6 +127,13 @@ func (p Plan) Apply(ctx context.Context, pools, timers []string) error {
 			return err
 		}
 	}
+	if !p.Watch {
+		for _, pool := range append([]string{""}, pools...) {
+			if err := p.unwatch(ctx, m, units.Instance(c.Fleet, pool)); err != nil {
+				return err
+			}
+		}
+	}
 	if p.DryRun {
 		return nil
 	}
@@ -125,6 +142,30 @@ func (p Plan) Apply(ctx context.Context, pools, timers []string) error {
 	}
 	for _, timer := range timers {
 		if err := p.start(ctx, m, timer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Watched reports whether the fleet's timer has others ask for fires.
+func (p Plan) Watched() bool {
+	files := units.Watch(units.Instance(p.Config.Fleet, ""))
+	_, err := os.Lstat(filepath.Join(p.Folder, files[len(files)-1]))
+	return err == nil
+}
+
+// unwatch stops what asks for fires of an instance, and removes its files.
+//
+// If we die between them, the timer wants units that are not there, which the manager passes over. Doing it again does the rest.
+func (p Plan) unwatch(ctx context.Context, m *systemd.Manager, instance string) error {
+	for _, name := range units.Watch(instance) {
+		if filepath.Dir(name) == "." && !p.DryRun {
+			if err := errors.Join(m.Stop(ctx, name), m.Forget(ctx, name)); err != nil {
+				return err
+			}
+		}
+		if err := p.Remove(filepath.Join(p.Folder, name)); err != nil {
 			return err
 		}
 	}
@@ -148,6 +189,14 @@ func (p Plan) start(ctx context.Context, m *systemd.Manager, timer string) error
 		return err
 	}
 	p.Did(timer, action)
+	if !p.Watch {
+		return nil
+	}
+	for _, unit := range Watch(timer) { // a timer that is up already starts nothing that it wants
+		if err := m.StartUnit(ctx, unit); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -262,7 +311,7 @@ func (p Plan) undo(ctx context.Context, list, shared []string) error {
 	var names, dropIns []string
 	for _, instance := range list {
 		unit := "stint@" + instance
-		if err := p.silence(ctx, m, unit); err != nil {
+		if err := errors.Join(p.unwatch(ctx, m, instance), p.silence(ctx, m, unit)); err != nil {
 			return err
 		}
 		names = append(names, unit+".timer", unit+".service", units.Spread(instance))
@@ -329,8 +378,9 @@ func (p Plan) removeFolder(path string) error {
 	case p.Purge:
 		return p.Remove(path)
 	}
+	ours := append(units.Watch(""), units.DropIn(""), units.Spread("")) // which a dry run finds there
 	for _, f := range left {
-		if f.Name() != filepath.Base(units.DropIn("")) && f.Name() != filepath.Base(units.Spread("")) { // which a dry run finds there
+		if !slices.ContainsFunc(ours, func(name string) bool { return filepath.Base(name) == f.Name() }) {
 			p.Did(filepath.Join(path, f.Name()), Kept)
 		}
 	}
@@ -352,7 +402,10 @@ func (t Timers) Timers(ctx context.Context, pools []string) (list []fleet.Timer,
 			if err != nil {
 				return err
 			}
-			list = append(list, fleet.Timer{Pool: pool, Unit: unit, Active: state.Active, Firing: state.Firing, Failed: state.Failed, Last: state.Last, Next: state.Next})
+			list = append(list, fleet.Timer{
+				Pool: pool, Unit: unit, Active: state.Active, Firing: state.Firing, Failed: state.Failed,
+				Last: state.Last, Next: state.Next, Began: state.Began,
+			})
 		}
 		return nil
 	})

@@ -188,7 +188,7 @@ func (f *Reader) Situation(v View) rank.Situation {
 			SelfDirected: c.SelfDirected,
 			Lanes:        c.Lanes,
 			InFlight:     v.InFlight[name],
-			Paused:       paused(v.Snapshot.Pauses, name, v.Now),
+			Paused:       Paused(v.Snapshot.Pauses, name, v.Now),
 			Review:       v.Full[name],
 			Gate:         f.WithoutAgent(v, name),
 			Unlisted:     f.Unlisted(v.Failed, name),
@@ -209,8 +209,8 @@ func (f *Reader) Situation(v View) rank.Situation {
 	return s
 }
 
-// paused is what a person said to keep a category from being started. It has no reason where nobody did.
-func paused(pauses []fleet.Pause, c fleet.Category, now time.Time) (o rank.Obstacle) {
+// Paused is what a person said to keep a category, or with "" the whole fleet, from being started. It has no reason where nobody did.
+func Paused(pauses []fleet.Pause, c fleet.Category, now time.Time) (o rank.Obstacle) {
 	var ends []time.Time
 	for _, p := range pauses {
 		if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {

@@ -16,6 +16,7 @@ type TimerState struct {
 	Last   time.Time // zero: it has not fired since the manager started
 	Next   time.Time // zero: never, or not known while it fires, or not by the calendar
 	Failed bool      // the last run of its service did
+	Began  time.Time // that run; zero: there was none since the manager started
 }
 
 // Timer reads a timer's state. A timer that does not exist never fires.
@@ -34,11 +35,11 @@ func (m *Manager) Timer(ctx context.Context, unit string) (TimerState, error) {
 	if !instant(properties["LastTriggerUSecMonotonic"]).IsZero() {
 		state.Last = instant(properties["LastTriggerUSec"])
 	}
-	service, err := m.conn.GetUnitPropertyContext(ctx, fleet.ServiceUnit(unit), "ActiveState")
+	service, err := m.conn.GetUnitPropertiesContext(ctx, fleet.ServiceUnit(unit))
 	if err != nil {
 		return TimerState{}, fmt.Errorf("read the service of timer %s: %w", unit, err)
 	}
-	state.Failed = service.Value.Value() == "failed"
+	state.Failed, state.Began = service["ActiveState"] == "failed", instant(service["InactiveExitTimestamp"])
 	return state, nil
 }
 

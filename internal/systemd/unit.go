@@ -73,8 +73,8 @@ func (m *Manager) Forget(ctx context.Context, unit string) error {
 	// A unit that failed is not cleaned.
 	clean := m.raw.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
 		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.CleanUnit", 0, unit, []string{"state"}).Err
-	// A timer that is not Persistent has no stamp, a service none at all.
-	if err := unlessNamed(clean, "org.freedesktop.systemd1.NothingToClean", noSuchUnit); err != nil {
+	// A timer that is not Persistent has no stamp, a service none at all, and a path cannot have one.
+	if err := unlessNamed(clean, "org.freedesktop.systemd1.NothingToClean", "org.freedesktop.DBus.Error.NotSupported", noSuchUnit); err != nil {
 		return fmt.Errorf("clean unit %s: %w", unit, err)
 	}
 	return nil

@@ -169,7 +169,10 @@ func newTrial(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (t *inside.
 	if err != nil {
 		return nil, nil, err
 	}
-	t = &inside.Trial{Name: "stint-trial-" + rand.Text(), Canary: with.Files.Canary, Sockets: with.Sockets, Supervisor: os.Getpid(), Spaces: inside.Spaces()}
+	t = &inside.Trial{Name: "stint-trial-" + rand.Text(), Canary: with.Files.Canary, Supervisor: os.Getpid(), Spaces: inside.Spaces()}
+	if slices.Contains(box.Promised(b), box.WallSockets) { // else to connect is to ask for something
+		t.Sockets = with.Sockets
+	}
 	for _, path := range []string{with.Home, with.State} {
 		t.Folders = append(t.Folders, inside.At(path))
 	}
