@@ -57,7 +57,7 @@ dist: ## build a release into dist/: tarball, .deb, .rpm, SBOM and sums, equal t
 	@scripts/setup build
 	@scripts/dist
 
-test-dist: ## build it twice, and install, upgrade and purge it on bare Debians
+test-dist: ## build it twice, and install, upgrade, downgrade and purge it on bare Debians
 	@scripts/setup test-dist
 	@scripts/test-dist
 
