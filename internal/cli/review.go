@@ -80,7 +80,7 @@ last session.`,
 				v := screen.ReviewView{Item: i, Target: t, At: a.Now()}
 				var detail *inspect.RunDetail
 				if i.Session.Category != "" {
-					d, err := a.runDetail(cmd.Context(), e, i.Run)
+					d, err := a.runDetail(cmd.Context(), e, i.Session.ID)
 					if err != nil {
 						return err
 					}
@@ -137,11 +137,11 @@ func workOf(ctx context.Context, f *survey.Reader, items []review.Item, name str
 	return i, err
 }
 
-// itemOf is the run that a person means, and where its work is among items; below 0: nowhere.
+// itemOf is the run that a person means, or that it went on with, and where its work is among items; below 0: nowhere.
 func itemOf(ctx context.Context, f *survey.Reader, items []review.Item, name string) (run fleet.RunID, at int, err error) {
 	ids := plain.Each(items, func(i review.Item) fleet.RunID { return i.Run })
 	r, err := resolveRun(ctx, f, name, "", ids...)
-	return r.ID, slices.Index(ids, r.ID), err
+	return r.Home(), slices.Index(ids, r.Home()), err
 }
 
 // maxDiff is more than anybody reads.

@@ -53,7 +53,7 @@ that no other has, here and in all commands that show, stop or review runs.`,
 // runDetail is all that is known of a run, with the folder of its own that it still has.
 func (a *app) runDetail(ctx context.Context, e opened, run fleet.RunID) (inspect.RunDetail, error) {
 	d, err := e.RunDetail(ctx, run)
-	dir := filepath.Join(a.places(e.Config).Root, string(run))
+	dir := filepath.Join(a.places(e.Config).Root, string(d.Home()))
 	if _, missing := os.Lstat(dir); err == nil && missing == nil {
 		d.Dir = dir
 	}

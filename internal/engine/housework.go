@@ -204,8 +204,12 @@ func (e *Engine) fates(ctx context.Context, runs []fleet.Run) (list []fleet.Revi
 	}
 	reviews, err := e.Store.Reviews(ctx, ids...)
 	for _, run := range runs {
-		if r := reviews[run.ID]; r.Decision == fleet.DecisionRejected {
-			list = append(list, fleet.ReviewOutcome{Run: r.Run, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
+		r := reviews[run.ID]
+		if run.Conversation.Resumes != "" {
+			r = reviews[run.Home()]
+		}
+		if r.Decision == fleet.DecisionRejected {
+			list = append(list, fleet.ReviewOutcome{Run: run.ID, At: r.DecidedAt, Kind: fleet.FateRejected, Witness: r.By, Reason: r.Reason})
 		}
 	}
 	err = errors.Join(err, e.askForge(ctx, runs, reviews, &list))

@@ -46,6 +46,9 @@ type promptData struct {
 	Branch   string                       // its own, in a clone of its own; empty: it shares Dir with others
 	Now      time.Time
 	Deadline time.Time // when it is stopped
+	Cut      fleet.Run // the last session of the conversation
+	Why      string    // that is not over
+	News     []string  // commits that landed since that
 	Result   string    // the file in which it reports
 
 	fence      string // between two lines of it, a text cannot be taken for a part of the prompt
@@ -90,6 +93,29 @@ func CheckPrompt(path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// resumed is the prompt of a session that goes on with a conversation, which knows the task, the instructions, and what earlier
+// sessions did.
+func resumed(d promptData) string {
+	var whole string
+	for range 2 { // the first time without a fence, by which that is chosen
+		var b strings.Builder
+		fmt.Fprintf(&b, "Go on with the work of this conversation: %s, at %s. The task is as it was.\n", d.Why, utc(d.Cut.EndedAt))
+		if d.Branch != "" {
+			b.WriteString("Your folder is a fresh clone at the same path, with what was committed. What git ignores and processes are gone.\n")
+		}
+		writeLeft(&b, d.Left)
+		if len(d.News) > 0 {
+			fmt.Fprintf(&b, "\nMeanwhile others landed commits, which your branch may lack. Their subjects, between fences:\n\n%s\n%s\n%s\n",
+				d.fence, plain.Text(strings.Join(d.News, "\n")), d.fence)
+		}
+		writeSaid(&b, d)
+		writeLessons(&b, d.Lessons, d.fence)
+		whole = strings.Join([]string{strings.TrimRight(b.String(), "\n"), situation(d), howToReport(d)}, "\n\n") + "\n"
+		d.fence = fence(whole)
+	}
+	return whole
 }
 
 // readPrompt reads a category's prompt file, if it has one.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -133,7 +135,7 @@ func (e *Engine) close(ctx context.Context, r fleet.Run, reason string) (why str
 			return ReasonDelivered, err
 		}
 		if r.EndedAt.IsZero() && r.Key != "" { // it had an agent, and the end of it is not recorded
-			gone.Used = e.used(ctx, r, gone.Used)
+			gone.Used, gone.Spoke = e.used(ctx, r, gone.Used)
 		}
 		gone.Tail = e.tail(r.ID)
 		left, err = e.Store.Abandon(ctx, gone)
@@ -171,7 +173,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	}
 	if err == nil {
 		// The store knows the run; the file knows how it ended.
-		r.Verdict, r.Usage, r.Commits, r.QuotaUntil = end.Verdict, end.Usage, end.Commits, end.QuotaUntil
+		r.Verdict, r.Usage, r.Commits, r.QuotaUntil, r.Conversation = end.Verdict, end.Usage, end.Commits, end.QuotaUntil, end.Conversation
 		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
 		r, err = e.complete(ctx, r)
 	}
@@ -223,11 +225,17 @@ func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
 			return false
 		}
 		said, err := e.Store.Feedback(ctx)
-		if _, asked := said[id]; err == nil && !asked {
+		_, asked := said[id]
+		_, away := os.Lstat(filepath.Join(e.Config.State, "clones", string(id)))
+		if err == nil && !asked && away != nil {
 			return true
 		}
-		s, err := e.Store.Snapshot(ctx) // another run may go on there, or be about to
-		return err == nil && !slices.ContainsFunc(s.Open, func(r fleet.Run) bool { return r.Home() == id || planned(r) })
+		// Another run may go on there, or be about to: with what was said of the work, or with the conversation. At the task of one
+		// that is not on record yet.
+		s, err := e.Store.Snapshot(ctx)
+		return err == nil && !slices.ContainsFunc(s.Open, func(o fleet.Run) bool {
+			return o.Home() == id || o.Task != "" && o.Task == r.Task || planned(o) && !o.Rests(s.At.Add(time.Minute))
+		})
 	}
 }
 

@@ -126,6 +126,8 @@ type assignment struct {
 	dir      string // where it works
 	left     fleet.Leftover
 	layers   fleet.BoxLayers
+	news     []string  // commits that landed since the last session of the conversation
+	cut      fleet.Run // that session; of no run: the conversation is new
 }
 
 // sessionSpec is the agent's process for a run that has its claim.
@@ -163,11 +165,14 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if data.Beside, err = e.beside(ctx, r.ID); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	text, err := prompt(c, data)
-	if err != nil {
+	text, command := "", agent.Command
+	if a.cut.ID != "" {
+		data.News, data.Cut, data.Why, command = a.news, a.cut, r.Conversation.Why, agent.CLI.Resuming(command, r.Conversation.ID)
+		text = resumed(data)
+	} else if text, err = prompt(c, data); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	argv, err := e.argv(ctx, a, agent.Command)
+	argv, err := e.argv(ctx, a, command)
 	if err != nil {
 		return fleet.SessionSpec{}, err
 	}

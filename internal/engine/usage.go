@@ -27,27 +27,66 @@ const (
 // result file, which is said. Where both are silent, as after a kill or with an agent that
 // reports no cost, the agent's own files give the tokens, and the configured prices the cost.
 // The files are also believed before the result file. The store assumes the rest.
-func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.Usage {
-	used, session, ended := e.printed(r)
-	printed := used.Total()
-	cut := !ended && said.Tokens != nil && *said.Tokens == printed.Total()
-	own, kept := e.ownUsage(ctx, r, session)
-	switch sum := own.Total(); {
-	case len(own) == 1 && used[""].Total() > 0 && sum.Total() <= printed.Total():
+//
+// Where a session goes on with a conversation, its program's counters and its own file go on, too: what the earlier runs of the
+// conversation used, by the record, is not used once more. The sum over the runs is what the service counted.
+func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) (u fleet.Usage, conversation string) {
+	s, _ := e.ReadLog(r, maxOwnBytes) // without a log, it printed nothing
+	before, earlier := e.before(ctx, r)
+	used := s.Used()
+	total := used.Total()
+	thread := s.Thread && total.Total() >= before+s.Alone
+	whole, ended := thread, s.Success != nil
+	cut := !ended && said.Tokens != nil && *said.Tokens == total.Total()
+	own, kept := e.ownUsage(ctx, r, s.SessionID)
+	switch sum := own.Total().Total(); {
+	case len(own) == 1 && used[""].Total() > 0 && sum <= total.Total():
 		for model := range own { // the agent printed how much, and its file names the model
-			used = transcript.Models{model: printed}
+			used = transcript.Models{model: total}
 		}
-	case sum.Total() >= printed.Total():
-		used = own
+	case sum-before >= total.Total() || thread && sum >= total.Total():
+		used, whole = own, true
 	}
+	u = e.priced(ctx, r, said, used, total.Total(), cut, ended && kept)
+	if u.Tokens != nil && (thread || whole && u.Tokens != said.Tokens) {
+		u.Tokens = new(max(0, *u.Tokens-before))
+	}
+	if u.USD != nil && (thread || whole && u.Cost == fleet.CostComputed) {
+		u.USD = new(max(0, *u.USD-earlier))
+	}
+	return u, s.SessionID
+}
+
+// before is what the earlier runs of a run's conversation used.
+func (e *Engine) before(ctx context.Context, r fleet.Run) (tokens int64, usd float64) {
+	for id := r.Conversation.Resumes; id != "" && id < r.ID; {
+		var err error
+		if r, err = e.Store.Run(ctx, id); err != nil {
+			break // it is counted twice rather than never
+		}
+		if r.Usage.Tokens != nil {
+			tokens += *r.Usage.Tokens
+		}
+		if r.Usage.USD != nil {
+			usd += *r.Usage.USD
+		}
+		id = r.Conversation.Resumes
+	}
+	return tokens, usd
+}
+
+// priced is the usage by what is believed of the tokens by model, of which the output had so many.
+func (e *Engine) priced(
+	ctx context.Context, r fleet.Run, said fleet.Usage, used transcript.Models, printed int64, cut, unbilled bool,
+) fleet.Usage {
 	u, sum := said, used.Total()
-	if sum.Total() > 0 && printed.Total() == 0 {
+	if sum.Total() > 0 && printed == 0 {
 		u = fleet.Usage{} // only its model's word
 	}
 	if (u.Tokens == nil || cut) && sum.Total() > 0 {
 		u.Tokens = new(sum.Total())
 	}
-	if ended && kept && len(used) == 0 && u.Tokens == nil {
+	if unbilled && len(used) == 0 && u.Tokens == nil {
 		u.Tokens = new(int64(0)) // it came to its own end, and no answer was billed
 	}
 	u.Models = slices.DeleteFunc(slices.Sorted(maps.Keys(used)), func(name string) bool { return name == "" })
@@ -68,16 +107,6 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) fleet.
 			slog.String("reason", config.Unpriced(unpriced)+"; what a session of agent "+r.Agent+" costs on average is assumed"))
 	}
 	return u
-}
-
-// printed returns what a run's output says of its tokens by model, under no name where it names
-// none, of its session, and whether it came to an end of its own.
-func (e *Engine) printed(r fleet.Run) (used transcript.Models, session string, ended bool) {
-	s, err := e.ReadLog(r, maxOwnBytes)
-	if err != nil {
-		return nil, "", false // it printed nothing
-	}
-	return s.Used(), s.SessionID, s.Success != nil
 }
 
 // ownUsage returns the usage by the agent's own files, and whether there are any.

@@ -659,21 +659,28 @@ func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, cont
 func (w *worker) session(ctx, kept context.Context, c config.Category, task *fleet.Task, lessons []fleet.Lesson) fleet.Verdict {
 	entering, cancel := context.WithTimeout(kept, enterTime)
 	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
-	if task != nil && c.OwnClone {
+	own, cut := w.run.Branch, fleet.Run{}
+	if task != nil {
 		list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
 		if err != nil { // what they left stays where it is
 			w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
 		}
 		place.Earlier = plain.Each(list, fleet.Run.Home)
+		cut = w.resume(ctx, c, list)
 	}
-	site, leave, err := w.Repo.Enter(entering, w.run.ID, place)
+	site, leave, err := w.Repo.Enter(entering, w.run.ID, w.placeOf(place, cut))
+	if err != nil && cut.ID != "" && kept.Err() == nil { // as where a person is in that folder
+		cut, w.run.Branch = fleet.Run{}, own
+		w.newConversation(ctx, fmt.Sprintf("its folder cannot be made again: %v", err))
+		site, leave, err = w.Repo.Enter(entering, w.run.ID, place)
+	}
 	cancel()
 	switch lost := context.Cause(kept); {
 	case err == nil:
 		// If we die before it is on record, there is a branch without work, which a fire tidies up.
 		if w.leaveFolder, w.on = leave, site.On; site.Branch != w.run.Branch {
 			w.run.Branch = site.Branch
-			if err := w.Store.OnBranch(ctx, w.run.ID, site.Branch); err != nil {
+			if err := w.onRecord(ctx); err != nil {
 				w.Log.WarnContext(ctx, "branch not recorded before the end", w.attrs(slog.Any("err", err))...)
 			}
 		}
@@ -688,7 +695,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 		}
 		return v
 	}
-	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, site.Left, w.layers()}
+	a := assignment{w.run, c, task, lessons, w.asks.Said, site.Dir, site.Left, w.layers(), site.News, cut}
 	spec, err := w.sessionSpec(kept, a)
 	if err != nil {
 		return failed(err)
@@ -713,7 +720,18 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 			w.Log.ErrorContext(ctx, "no door for the agent", w.attrs(slog.Any("err", err))...)
 		}
 	}
+	began := w.Elapsed()
 	exit, err := w.Runner.Run(kept, spec)
+	if err == nil && cut.ID != "" && w.unknown(exit) {
+		// The same session has a new conversation, in the same folder. If we die before that is on record, the next one goes on with
+		// the old conversation once more, and gets the same answer.
+		w.newConversation(ctx, "its program cannot go on with it")
+		a.run, a.cut = w.run, fleet.Run{}
+		if spec, err = w.sessionSpec(kept, a); err == nil {
+			spec.Alive, spec.Trial, spec.Timeout = w.alive, w.trial(w.run.ID, site.Dir), spec.Timeout-(w.Elapsed()-began)
+			exit, err = w.Runner.Run(kept, spec)
+		}
+	}
 	shut()
 	w.worked = err == nil && exit.End != fleet.NoProcess
 	if exit.Left != nil {
@@ -727,8 +745,8 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	case err != nil:
 		return failed(fmt.Errorf("prepare the session: %w", err))
 	case errors.Is(lost, fleet.ErrLost):
-		_, _ = w.lookAtWork(ctx, spec)                  // it is logged; the session's commits are not lost with its claim
-		w.run.Usage = w.used(ctx, w.run, fleet.Usage{}) // it was paid for all the same
+		_, _ = w.lookAtWork(ctx, spec) // it is logged; the session's commits are not lost with its claim
+		w.use(ctx, fleet.Usage{})      // it was paid for all the same
 		return fleet.Verdict{Outcome: fleet.Lost, Reason: lost.Error()}
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
@@ -796,7 +814,8 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 	for _, warning := range j.Warnings {
 		w.Log.WarnContext(ctx, "evidence not used", w.attrs(slog.String("reason", warning))...)
 	}
-	w.run.Usage, w.run.QuotaUntil = w.used(ctx, w.run, j.Usage), w.backAt(j)
+	w.use(ctx, j.Usage)
+	w.run.QuotaUntil = w.backAt(j)
 	if err != nil && j.Verdict.Outcome == fleet.Noop {
 		return failed(fmt.Errorf("the session's work cannot be read: %w", err))
 	}

@@ -78,40 +78,41 @@ type Verdict struct {
 
 // Run is one session, from the row a fire writes for it to its end.
 type Run struct {
-	ID         RunID
-	Location          // where it is at work, or is to be
-	Fire       FireID // 0: started by hand
-	Category   Category
-	Rank       int // place in the fire's ranking, from 1; 0 by hand
-	ChainDepth int
-	Source     Source
-	Unit       string // the transient unit; empty outside systemd
-	Lane       int    // from 1; 0 before one was taken
-	Task       TaskID // empty before a pick, and for a session without a task
-	Key        Key    // what was claimed
-	Epoch      Epoch
-	Round      Round   // of the category when the claim was granted
-	Load       float64 // of the category then, before this run
-	Agent      string
-	Box        string // that its agent was in, and what held that; empty: it had no agent
-	PID        int    // of stint run
-	CreatedAt  time.Time
-	StartedAt  time.Time     // when its session began, or its worker found none; zero before
-	EndedAt    time.Time     // zero while open
-	NotBefore  time.Time     // a run that waits for its cooldown; zero: it does not
-	Limit      time.Duration // from its planned start to the last moment of its unit; 0: not known
-	Verdict    Verdict
-	Deferred   bool            // a failure that counts only once its agent has worked again, see [FailuresToOpen]
-	Usage      Usage           // as far as it is known
-	Commits    []string        // revisions that the run made, oldest first; at most [MostCommits]
-	Branch     string          // that it worked on, if it had one of its own; empty: the workspace's
-	QuotaUntil time.Time       // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
-	FollowedBy RunID           // the session that followed it in its lane; empty: none, or not decided
-	Followed   string          // why one did, or none; empty: not decided
-	Stop       string          // why a person on another machine wants it to end; empty: nobody does
-	LeaseOver  time.Time       // when its lease was over and its session perhaps not; zero: nobody found that so
-	OverranTo  time.Time       // when that session ended after it, by its own machine's word; zero: it did not, or said nothing
-	Fates      []ReviewOutcome // what became of its work, in the order in which it was found out
+	ID           RunID
+	Location            // where it is at work, or is to be
+	Fire         FireID // 0: started by hand
+	Category     Category
+	Rank         int // place in the fire's ranking, from 1; 0 by hand
+	ChainDepth   int
+	Source       Source
+	Unit         string // the transient unit; empty outside systemd
+	Lane         int    // from 1; 0 before one was taken
+	Task         TaskID // empty before a pick, and for a session without a task
+	Key          Key    // what was claimed
+	Epoch        Epoch
+	Round        Round   // of the category when the claim was granted
+	Load         float64 // of the category then, before this run
+	Agent        string
+	Box          string // that its agent was in, and what held that; empty: it had no agent
+	PID          int    // of stint run
+	CreatedAt    time.Time
+	StartedAt    time.Time     // when its session began, or its worker found none; zero before
+	EndedAt      time.Time     // zero while open
+	NotBefore    time.Time     // a run that waits for its cooldown; zero: it does not
+	Limit        time.Duration // from its planned start to the last moment of its unit; 0: not known
+	Verdict      Verdict
+	Deferred     bool     // a failure that counts only once its agent has worked again, see [FailuresToOpen]
+	Usage        Usage    // as far as it is known
+	Commits      []string // revisions that the run made, oldest first; at most [MostCommits]
+	Conversation Conversation
+	Branch       string          // that it worked on, if it had one of its own; empty: the workspace's
+	QuotaUntil   time.Time       // of a usage limit that the agent met: when it can work again; zero: it met none, or did not say
+	FollowedBy   RunID           // the session that followed it in its lane; empty: none, or not decided
+	Followed     string          // why one did, or none; empty: not decided
+	Stop         string          // why a person on another machine wants it to end; empty: nobody does
+	LeaseOver    time.Time       // when its lease was over and its session perhaps not; zero: nobody found that so
+	OverranTo    time.Time       // when that session ended after it, by its own machine's word; zero: it did not, or said nothing
+	Fates        []ReviewOutcome // what became of its work, in the order in which it was found out
 
 	// Left is the state in which the run leaves its task. It is added to the memory of the task,
 	// and not stored with the run.

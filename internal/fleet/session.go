@@ -90,6 +90,8 @@ type Place struct {
 	Sync bool // brought up to date with its remote first
 	// Continues is the run whose branch and folder it goes on in, as they are; empty: none.
 	Continues RunID
+	// Since is when the last session there ended whose conversation goes on, if need be on a new branch; zero: none does.
+	Since time.Time
 	// Earlier are the runs at its task, the latest first: a clone begins with what one of them left uncommitted.
 	Earlier []RunID
 }
@@ -107,6 +109,7 @@ type Site struct {
 	Branch string // of the run's own; empty: the workspace's
 	On     string // the branch of the workspace, where that is the folder; empty: a commit is checked out there
 	Left   Leftover
+	News   []string // commits that landed while nobody went on with the work, the latest first; the last may say that there are more
 }
 
 // Work is the change that a run, and nobody else, made to the workspace.

@@ -60,6 +60,8 @@ func Review(v ReviewView, s Style) []string {
 		r.add("fate", fateLines(*d))
 		r.text("agent", agentText(*d))
 		r.text("used", usageText(*d))
+		r.text("conversation", plain.Line(d.Conversation.ID))
+		r.text("resume", plain.Line(d.Resume))
 		r.add("questions", safe(v.Questions))
 		r.add("said", r.excerpt(d.Log, maxLog, true))
 	}

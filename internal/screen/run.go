@@ -47,6 +47,8 @@ func Run(v RunView, s Style) []string {
 	r.text("branch", plain.Line(v.Branch))
 	r.text("folder", plain.Line(v.Dir))
 	r.text("left", plain.Line(v.Leftovers))
+	r.text("conversation", because(plain.Line(v.Conversation.ID), v.Conversation.Why))
+	r.text("resume", plain.Line(v.Resume))
 	r.text("used", usageText(v))
 	r.text("chain", chainText(v))
 	r.add("denied", denials(v.Denials, r.inner()))

@@ -309,8 +309,8 @@ type Runs interface {
 	// nothing is taken, and the run has not begun. A run that has its session gets the same answer again. A run that
 	// has ended, or that another process has begun, gets [fleet.ErrLost].
 	Begin(ctx context.Context, b Begin) (Begun, error)
-	// OnBranch records the branch that a run works on, if it is the run's own.
-	OnBranch(ctx context.Context, id fleet.RunID, branch string) error
+	// OnBranch records the branch that a run works on, if it is the run's own, and the conversation that it goes on with.
+	OnBranch(ctx context.Context, id fleet.RunID, branch string, c fleet.Conversation) error
 	// Complete ends a run: outcome, grade and what is learnt of it together, once. Whatever the run holds is given
 	// back: its claims, as done if the task is settled, and its lane, whose lock the caller still has, so that recorded
 	// holds never overlap. [fleet.ErrLost], and nothing written, when the run has ended on record, or its claim is no
@@ -365,6 +365,7 @@ type Gone struct {
 	Run    fleet.RunID
 	Reason string
 	Used   fleet.Usage // as far as it is known
+	Spoke  string      // the id of its conversation, as far as that is known
 	Tail   string      // the last of what its agent printed; empty: nothing new
 	Died   time.Time   // when the session did; zero: now
 	// Silent says that nobody but another machine could know: the run is left alone if that machine

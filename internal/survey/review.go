@@ -59,6 +59,9 @@ func (f *Reader) items(ctx context.Context) (t review.Target, items []review.Ite
 	}
 	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
+			if r, err = f.lastThere(ctx, r); err != nil {
+				return t, nil, err
+			}
 			b.Since = waitsSince(b, r, f.Now())
 			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
 		}
@@ -67,13 +70,25 @@ func (f *Reader) items(ctx context.Context) (t review.Target, items []review.Ite
 	return t, items, f.noteContinued(ctx, items)
 }
 
+// lastThere is the last session of a conversation that was cut off in a run and went on in its folder: it knows how the work ended.
+func (f *Reader) lastThere(ctx context.Context, r fleet.Run) (fleet.Run, error) {
+	if r.Conversation.ID == "" || r.Task == "" {
+		return r, nil
+	}
+	const enough = 20 // sessions at a task
+	runs, err := f.Record().LastRuns(ctx, store.RunQuery{Task: r.Task, Ended: true, Limit: enough})
+	for _, o := range runs {
+		if o.Home() == r.ID && o.Conversation.Resumes != "" {
+			return o, err
+		}
+	}
+	return r, err
+}
+
 // noteContinued notes with which items sessions go on now.
 func (f *Reader) noteContinued(ctx context.Context, items []review.Item) error {
 	if len(items) == 0 {
 		return nil
-	}
-	if said, err := f.Record().Feedback(ctx); err != nil || len(said) == 0 {
-		return err
 	}
 	s, err := f.Record().Snapshot(ctx)
 	for _, r := range s.Open {

@@ -82,6 +82,9 @@ func Run() View[fleet.RunStatus] {
 		Texts("models", "", "the billed ones that the agent names", func(r run) []string { return r.Usage.Models }),
 		At("quota_until", "", "the end of a usage limit that the agent met", func(r run) time.Time { return r.QuotaUntil }).OrNull(),
 		Text("branch", "", "its own one; empty: it worked in the workspace", func(r run) string { return r.Branch }),
+		Text("conversation", "", "its id, by the agent's program; empty: not known", func(r run) string { return r.Conversation.ID }),
+		Word("resumes", "", "the run with whose conversation it goes on; empty: none", func(r run) fleet.RunID { return r.Conversation.Resumes }),
+		Text("resumes_reason", "", "why, or why not; empty: there was none to go on with", func(r run) string { return r.Conversation.Why }),
 		Text("followed", "", "whether a session follows it, and why", func(r run) string { return r.Following() }),
 		At("heard", "", "of an open one on another machine: when that was heard of", func(r run) time.Time { return r.Heard }).OrNull(),
 	}
@@ -116,6 +119,7 @@ func RunDetail() View[inspect.RunDetail] {
 			Bool("given", "false: chance withheld it", func(u fleet.LessonUse) bool { return u.Injected }),
 		}, func(r run) []fleet.LessonUse { return r.Lessons }),
 		Text("dir", "", "the run's own work tree; null: it has none, or it was removed", func(r run) string { return r.Dir }).OrNull(),
+		Text("resume", "", "the command that opens its conversation by hand; null: none", func(r run) string { return r.Resume }).OrNull(),
 		Text("leftovers", "", "work that its branch does not have, and where; null: none", func(r run) string { return r.Leftovers }).OrNull(),
 		Part("files", "", View[run]{
 			Text("dir", "", "", func(r run) string { return r.Files.Dir }),

@@ -57,7 +57,7 @@ func act(mode string, c Clone, tree string) error {
 		return err
 	case "reopen":
 		c.Root = filepath.Dir(tree)
-		_, err := c.Reopen(ctx, neighbour, own)
+		_, err := c.Reopen(ctx, neighbour, own, time.Time{})
 		return err
 	case "close":
 		c.Root = filepath.Dir(tree)

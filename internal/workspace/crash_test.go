@@ -247,7 +247,7 @@ func TestReopenSurvivesCrashes(t *testing.T) {
 					}
 				}
 				mustPrune(t, clone, c.Root, Limits{Now: testTime(t), Keep: 1})
-				again, err := c.Reopen(t.Context(), neighbour, own)
+				again, err := c.Reopen(t.Context(), neighbour, own, time.Time{})
 				if err != nil || again.Dir != dir || again.Branch != w.Branch {
 					t.Fatalf("%s %d: got %+v, %v", arm, stop, again, err)
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/testkit/must"
@@ -90,7 +91,7 @@ func TestLandingFolder(t *testing.T) {
 func TestLandingFolderIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	clone, c, all := pieces(t, 3)
-	tree := must.Get(c.Reopen(t.Context(), own, all[1].Run))(t)
+	tree := must.Get(c.Reopen(t.Context(), own, all[1].Run, time.Time{}))(t)
 	clone.at(tree.Dir).add(".gitattributes", "* filter=x\n")
 	must.Get(c.Close(t.Context(), tree))(t)
 	all[1].Tip = clone.git("rev-parse", tree.Branch)

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -116,7 +118,7 @@ func TestReopen(t *testing.T) {
 	must.Do(t, os.Remove(filepath.Join(w.Dir, "b")))
 	first.git("config", "core.fsmonitor", "touch planted")
 	must.Get(c.Close(t.Context(), w))(t)
-	again := must.Get(c.Reopen(t.Context(), neighbour, own))(t)
+	again := must.Get(c.Reopen(t.Context(), neighbour, own, time.Time{}))(t)
 	second := clone.at(again.Dir)
 	if again.Dir != w.Dir || again.Branch != w.Branch || second.git("branch", "--show-current") != w.Branch || second.git("log", "-1", "--format=%s") != "d" {
 		t.Errorf("got %+v, want to go on with %+v", again, w)
@@ -130,6 +132,35 @@ func TestReopen(t *testing.T) {
 	second.add("e", "e")
 	if s := must.Get(c.Close(t.Context(), again))(t); s.Unmerged != 2 {
 		t.Errorf("got %+v, want 2 commits", s)
+	}
+}
+
+// TestReopenConversation makes the same path again where nothing was committed, with what landed since.
+func TestReopenConversation(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	c.Root = t.TempDir()
+	for _, left := range []bool{true, false} {
+		w := mustOpen(t, c, own, c.Root)
+		if left {
+			clone.at(w.Dir).write("begun", "begun")
+		}
+		must.Get(c.Close(t.Context(), w))(t)
+		if _, err := c.Reopen(t.Context(), neighbour, own, time.Time{}); !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("without a conversation: got %v, want no branch", err)
+		}
+		cut := time.Now().Add(-time.Hour)
+		clone.add("landed", fmt.Sprint("landed", left))
+		again := must.Get(c.Reopen(t.Context(), neighbour, own, cut))(t)
+		if again.Dir != w.Dir || again.Branch != w.Branch || again.Left.There != left || len(again.News) == 0 || !strings.HasSuffix(again.News[0], " landed") {
+			t.Errorf("left %t: got %+v, want to go on with %+v, and with the news", left, again, w)
+		}
+		if got := clone.at(again.Dir).read("landed"); got != fmt.Sprint("landed", left) {
+			t.Errorf("left %t: got %q, want what landed", left, got)
+		}
+		clone.at(again.Dir).git("clean", "-q", "-f")
+		must.Get(c.Close(t.Context(), again))(t)
 	}
 }
 

@@ -46,11 +46,8 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 		}
 	}
 	switch {
-	case place.Continues != "":
-		w, err := p.Reopen(ctx, run, place.Continues)
-		return fleet.Site{Dir: w.Dir, Branch: w.Branch, Left: w.Left}, leaving(w), err
-	case place.Own:
-		if place.Sync {
+	case place.Own || place.Continues != "":
+		if place.Sync && (place.Continues == "" || !place.Since.IsZero()) {
 			s, err := p.Fetch(ctx, run)
 			if err != nil {
 				return site, nil, err
@@ -59,11 +56,17 @@ func (p Places) Enter(ctx context.Context, run fleet.RunID, place fleet.Place) (
 				p.Log.WarnContext(ctx, "target not brought forward", slog.Any("err", s.Stuck))
 			}
 		}
-		w, err := p.Open(ctx, run, filepath.Join(p.Root, string(run)), place.Earlier...)
+		var w Own
+		var err error
+		if place.Continues != "" {
+			w, err = p.Reopen(ctx, run, place.Continues, place.Since)
+		} else {
+			w, err = p.Open(ctx, run, filepath.Join(p.Root, string(run)), place.Earlier...)
+		}
 		if err != nil {
 			return site, nil, err
 		}
-		return fleet.Site{Dir: w.Dir, Branch: w.Branch, Left: w.Left}, leaving(w), nil
+		return fleet.Site{Dir: w.Dir, Branch: w.Branch, Left: w.Left, News: w.News}, leaving(w), nil
 	case place.Sync:
 		if _, err := p.Sync(ctx, run); err != nil {
 			return fleet.Site{Dir: string(p.Dir)}, stay, err

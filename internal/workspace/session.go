@@ -23,6 +23,7 @@ type Own struct {
 	Dir    string
 	Branch string // its short name
 	Left   fleet.Leftover
+	News   []string // see [fleet.Site]
 }
 
 // Open makes the run's clone in a folder that does not exist yet. It starts from the target, or from what that follows if that is ahead,
@@ -50,10 +51,7 @@ func (c Clone) open(ctx context.Context, w *Own) error {
 	if err != nil {
 		return err
 	}
-	start, err := v.latest(ctx)
-	if err == nil && start == "" {
-		start, err = c.begin(ctx, s.git)
-	}
+	start, err := c.first(ctx, s, v)
 	if err != nil {
 		return err
 	}
@@ -68,6 +66,14 @@ func (c Clone) open(ctx context.Context, w *Own) error {
 	return nil
 }
 
+// first is the commit at which a new branch begins.
+func (c Clone) first(ctx context.Context, s source, v sight) (commit string, err error) {
+	if commit, err = v.latest(ctx); err == nil && commit == "" {
+		commit, err = c.begin(ctx, s.git)
+	}
+	return commit, err
+}
+
 // looking is git in the workspace, for what changes nothing or one ref at a time.
 func (c Clone) looking(ctx context.Context) (*turn, error) {
 	g, l, err := c.git(ctx, string(c.Dir))
@@ -76,16 +82,19 @@ func (c Clone) looking(ctx context.Context) (*turn, error) {
 
 // Reopen makes a clone in the folder of an earlier run, on that run's branch, for another to go on there, with what that run
 // left uncommitted. The folder is a new one: what a session has had is not handed to another.
-func (c Clone) Reopen(ctx context.Context, run, earlier fleet.RunID) (w Own, err error) {
+//
+// With a time since when nobody went on there, the run goes on with a conversation: it has the path as well where there was no
+// commit, and is told what landed.
+func (c Clone) Reopen(ctx context.Context, run, earlier fleet.RunID, since time.Time) (w Own, err error) {
 	w = Own{Run: run, Dir: filepath.Join(c.Root, string(earlier))}
-	err = c.reopen(ctx, &w, earlier)
+	err = c.reopen(ctx, &w, earlier, since)
 	if err != nil {
 		return Own{}, fmt.Errorf("go on with the work of run %s in run %s: %w", earlier, run, err)
 	}
 	return w, nil
 }
 
-func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
+func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID, since time.Time) error {
 	t, err := c.looking(ctx)
 	if err != nil {
 		return err
@@ -104,23 +113,51 @@ func (c Clone) reopen(ctx context.Context, w *Own, earlier fleet.RunID) error {
 		return err
 	}
 	b := branches[earlier]
-	if w.Branch = b.name; b.name == "" {
+	if b.name == "" && since.IsZero() {
 		return fmt.Errorf("no branch of run %s: %w", earlier, fleet.ErrNotFound)
 	}
 	s, err := c.source(ctx)
 	if err != nil {
 		return err
 	}
-	v, err := c.see(ctx, s.git, copied()...)
+	v, err := c.see(ctx, s.git, slices.Concat(c.above(), copied())...)
 	if err != nil {
 		return err
 	}
-	if err := c.makeOwn(ctx, s, v, w.Dir, b.name, b.tip); err != nil {
+	start := b.tip
+	if w.Branch = b.name; b.name == "" {
+		w.Branch = c.newBranch(v.refs, earlier)
+		if start, err = c.first(ctx, s, v); err != nil {
+			return err
+		}
+	}
+	if err := c.makeOwn(ctx, s, v, w.Dir, w.Branch, start); err != nil {
 		return err
 	}
-	w.Left, err = c.takeUp(ctx, *w, []fleet.RunID{earlier})
+	if w.Left, err = c.takeUp(ctx, *w, []fleet.RunID{earlier}); err != nil || since.IsZero() {
+		return err
+	}
+	had := []string{"^" + b.tip}
+	switch {
+	case b.tip != "":
+	case w.Left.Commit != "":
+		had = []string{"^" + w.Left.Commit + "^"}
+	default: // no commit tells with what it began
+		had = []string{"--since=" + since.Format(time.RFC3339)}
+	}
+	latest, err := c.first(ctx, s, v)
+	if err != nil {
+		return err
+	}
+	text, err := s.run(ctx, append([]string{"log", "--format=%h %s", "-n", strconv.Itoa(maxNews + 1), latest}, had...)...)
+	if w.News = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' }); len(w.News) > maxNews {
+		w.News[maxNews] = "and more"
+	}
 	return err
 }
+
+// maxNews bounds the commits that a session is told of: git knows the others.
+const maxNews = 20
 
 // beginning is the commit on top of which sessions work, and work lands, while the workspace's branch has none.
 const beginning = "refs/stint/beginning"

@@ -13,6 +13,9 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	if s.interrupted(w, r, q) {
 		return
 	}
+	if q.limited(`"tool_result"`) {
+		q.behaviour = throttled
+	}
 	refuse := func(status int, kind, text string) {
 		w.Header().Set("Request-Id", "req_stub")
 		writeJSON(w, status, object{"type": "error", "error": object{"type": kind, "message": text}})
@@ -51,7 +54,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, messageStart("msg_stub"))
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, escapes, stalls, works, worksTools, fleetWork:
+	case usesTool, failsTool, oversteps, escapes, stalls, works, worksTools, fleetWork, limits:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return

@@ -38,6 +38,9 @@ func (s session) play(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
+	if s.behaviour == limits {
+		return s.resumes(ctx)
+	}
 	run, err := s.run(ctx)
 	if err != nil {
 		return nil, err
@@ -119,6 +122,7 @@ func (s session) run(ctx context.Context) (r result, err error) {
 func (s session) prepare(ctx context.Context) error {
 	err := s.build(ctx, map[string]string{
 		"prompt.md":       "Do what there is to do.\n",
+		"tasks/one.md":    "---\nstate: todo\n---\n",
 		"prompts/code.md": "Do.\n", "bin/rank": "#!/bin/sh\n", "src.sh": "", "rules": "", ".real": "",
 		// A project's tests write a cache, and files for a while.
 		"Makefile": "test:\n\tmkdir -p $${XDG_CACHE_HOME:-$$HOME/.cache}/project\n" +
@@ -140,7 +144,10 @@ func (s session) prepare(ctx context.Context) error {
 }
 
 func (s session) edit(config string) string {
-	timeout, workspace, agent, prompt := `"60s"`, `"shared"`, "claude", `"prompt.md"`
+	timeout, workspace, agent, prompt, alone := `"60s"`, `"shared"`, "claude", `"prompt.md"`, "true"
+	if s.behaviour == limits {
+		alone = "false"
+	}
 	if s.stalls() || s.behaviour == stalls {
 		timeout = `"10s"`
 	}
@@ -165,7 +172,7 @@ func (s session) edit(config string) string {
 	for _, key := range [][2]string{
 		{"timeout", timeout},
 		{"workspace", workspace},
-		{"self_directed", "true"},
+		{"self_directed", alone},
 		{"prompt", prompt},
 		{"agents", fmt.Sprintf("[%q]", agent)},
 	} {
@@ -218,6 +225,7 @@ func (s session) compare(log []byte) ([]string, error) {
 		got.Turns, got.Tokens = 1, tokens(s.account, 1)
 	}
 	got.SessionID, got.Events, got.CostUSD, got.Err, got.Retries, got.Answered, got.Models = "", 0, nil, "", 0, false, nil
+	got.Thread, got.Alone = false, 0
 	if got.Fault != nil {
 		got.Fault.Text = ""
 	}

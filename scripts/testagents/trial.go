@@ -99,6 +99,9 @@ func cases(resetAt time.Time) []trial {
 			}
 		}
 	}
+	for _, a := range []account{claudeKey, codexKey} {
+		list = append(list, trial{account: a, behaviour: limits, clone: true})
+	}
 	// A call that no rule and no folder allows is refused, and counted.
 	list = append(list, trial{claudeKey, oversteps, "noop", transcript.Summary{
 		Tokens: tokens(claudeKey, 2), Success: new(true), Turns: 2, ToolCalls: 1, ToolErrors: 1, Denied: 1,

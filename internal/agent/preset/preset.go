@@ -81,6 +81,7 @@ type CLI struct {
 	Version  []string `json:"version"`  // the arguments by which it prints its own
 	Silence  string   `json:"silence"`  // how long it may print nothing; empty: as long as it likes
 	Sessions string   `json:"sessions"` // where it keeps its sessions itself, as [CLI.SessionGlob] takes it; empty: nobody knows
+	Resume   []string `json:"resume"`   // the arguments that have it go on with {session}: see [CLI.Resuming]; empty: it cannot
 	Helpers  string   `json:"helpers"`  // the files of a session's helpers, in the folder named like its file
 	NoCost   bool     `json:"no_cost"`  // it reports tokens only
 	Sandbox  Sandbox  `json:"sandbox"`  // that it makes itself
@@ -150,7 +151,8 @@ type Rule struct {
 	Turns   string `json:"turns"`   // the path of the number of all turns
 	Cost    string `json:"cost"`    // the path of USD
 	Model   string `json:"model"`   // the path of its name
-	Models  string `json:"models"`  // the path of a table of models, in which the tokens are
+	Models  string `json:"models"`  // the path of a table of models, in which the tokens are, and a cost whose path begins with "."
+	Since   string `json:"since"`   // likewise, of what came after the last line of the kind
 	Tokens  Tokens `json:"tokens"`
 }
 
@@ -168,6 +170,7 @@ func Means() []string {
 		"answer",  // its model answered
 		"turn",    // its model was asked once more; with an id, once for each id
 		"total",   // the tokens, the cost and the turns are those of the session so far
+		"thread",  // of the tokens and the cost, those of earlier sessions of the conversation, too
 		"say",     // the model said the text
 		"thought", // the model thought it
 		"began",   // a command began, which is counted when it is over
@@ -213,6 +216,10 @@ func Parse(table map[string]any) (CLI, error) {
 				return CLI{}, fleet.WithHint(fmt.Errorf("a line cannot be %q", word), "write one of "+strings.Join(Means(), ", "))
 			}
 		}
+	}
+	if len(c.Resume) > 0 && !slices.Contains(c.Resume, "{session}") {
+		err := fmt.Errorf("resume %q: no argument is {session}", c.Resume)
+		return CLI{}, fleet.WithHint(err, `write it like ["--resume", "{session}"], or [] for a program that cannot`)
 	}
 	if _, err := time.ParseDuration(c.Silence); err != nil && c.Silence != "" {
 		return CLI{}, fmt.Errorf("silence: %w", err)
@@ -298,12 +305,26 @@ func Home(path, home string) string {
 	return strings.TrimRight(home, "/") + "/" + rest
 }
 
+// Resuming is a command that goes on with a session: with the arguments for that at its end, but before a last word that begins
+// with a dash, which may belong to the prompt. It is nil where the program cannot, or the session has no name that is one argument.
+func (c CLI) Resuming(command []string, session string) []string {
+	if len(c.Resume) == 0 || !fleet.HarmlessID(session) {
+		return nil
+	}
+	at := len(command)
+	if strings.HasPrefix(command[at-1], "-") {
+		at--
+	}
+	own := slices.Clone(c.Resume)
+	own[slices.Index(own, "{session}")] = session
+	return slices.Insert(slices.Clone(command), at, own...)
+}
+
 // SessionGlob is the pattern (path/filepath.Match) of the files in which the program keeps a session. It is empty when the
 // session is not known, or has a name that could mean other files: it was read from the program's output.
 func (c CLI) SessionGlob(getenv func(string) string, session string) string {
-	const harmless = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_-."
 	pattern := c.Sessions
-	if strings.Contains(pattern, "{session}") && (session == "" || strings.Trim(session, harmless) != "" || session[0] == '.') {
+	if strings.Contains(pattern, "{session}") && !fleet.HarmlessID(session) {
 		return ""
 	}
 	for _, f := range c.Folders {

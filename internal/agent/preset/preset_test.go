@@ -77,6 +77,31 @@ func TestSessionGlob(t *testing.T) {
 	}
 }
 
+func TestResuming(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		program       string
+		command, want []string
+		id            string
+	}{
+		{"claude", []string{"claude", "-p", "--add-dir", "x"}, []string{"claude", "-p", "--add-dir", "x", "--resume", "a-1"}, "a-1"},
+		{"claude", []string{"claude"}, []string{"claude", "--resume", "a-1"}, "a-1"},
+		{"codex", []string{"codex", "exec", "--json", "-"}, []string{"codex", "exec", "--json", "resume", "a-1", "-"}, "a-1"},
+		{"claude", []string{"claude"}, nil, "--dangerously-skip-permissions"},
+		{"claude", []string{"claude"}, nil, "../../other"},
+		{"claude", []string{"claude"}, nil, ""},
+		{"gptme", []string{"gptme"}, nil, "a-1"},
+	} {
+		got := parsed(t, tt.program).Resuming(tt.command, tt.id)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s %q: got %q, want %q", tt.program, tt.id, got, tt.want)
+		}
+	}
+	if _, err := preset.Parse(map[string]any{"resume": []any{"--continue"}}); err == nil || !strings.Contains(err.Error(), "no argument is {session}") {
+		t.Errorf("without a session: got %v, want an error", err)
+	}
+}
+
 func TestHelperGlob(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ program, file, want string }{

@@ -81,6 +81,7 @@ func Rejoin(run fleet.RunID) (at *os.File, end func() error, err error) {
 // begin makes the cgroup and opens it, so that processes can be started in there. It must be new: Linux 6.14 kills
 // whatever is started in one that was killed before.
 func (c cgroup) begin() (*os.File, error) {
+	_ = os.Remove(c.file("")) // that of an agent which could not go on with its conversation: it is empty
 	if err := os.Mkdir(c.file(""), 0o700); err != nil {
 		return nil, err
 	}

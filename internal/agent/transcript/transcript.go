@@ -44,6 +44,8 @@ type Summary struct {
 	Denied     int // of the tool errors, those for lack of permission, where the agent reports them
 	Retries    int // of requests to the model
 	SessionID  string
+	Thread     bool   // tokens and cost may be of all sessions of its conversation: they are, if they are so many
+	Alone      int64  // where they are, at least so many tokens are its own
 	Quota      *Quota // the limit that stopped it; nil: none did
 	Fault      *Fault // what else stopped it that is not its own; nil: nothing did
 	Answered   bool   // its model answered at least once
@@ -128,6 +130,7 @@ type session struct {
 	cuts    map[string]*regexp.Regexp // of the rules, by their text
 	now     time.Time
 	counted map[string]Tokens // of each message of the model, by its id
+	before  *billed           // by earlier sessions of the conversation; nil: not known
 	model   string            // that is asked now
 	delay   time.Duration     // that its service asked for last
 
@@ -174,8 +177,8 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 	is := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(strings.Fields(r.Is), word) })
 	}
-	if id, ok := i.at(r.Session).(string); ok && id != "" {
-		s.SessionID = brief(id)
+	if id, ok := i.at(r.Session).(string); ok && fleet.HarmlessID(id) {
+		s.SessionID = id
 	}
 	if model, ok := i.at(r.Model).(string); ok {
 		s.model = model
@@ -189,7 +192,7 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 		if is("turn") {
 			s.Turns++
 		}
-		s.total(r, i)
+		s.total(r, i, is("thread"))
 	case is("turn"):
 		s.turn(textOf(i.at(r.ID)), i.tokens(r.Tokens))
 		s.addCost(i.at(r.Cost), false)
@@ -243,7 +246,7 @@ func (s *session) turn(id string, used Tokens) {
 
 // total takes what a program says of the whole session. What it has more of than before is billed to the model that is asked
 // now, if it ever named one.
-func (s *session) total(r preset.Rule, i item) {
+func (s *session) total(r preset.Rule, i item, thread bool) {
 	if r.Turns != "" {
 		s.Turns = int(i.number(r.Turns))
 	}
@@ -251,12 +254,19 @@ func (s *session) total(r preset.Rule, i item) {
 		s.Denied = int(i.number(r.Refused))
 	}
 	s.addCost(i.at(r.Cost), true)
-	if models, _ := i.at(r.Models).(map[string]any); len(models) > 0 {
-		s.Models = nil
-		for name, of := range models {
-			s.Models.Add(name, item{i.line, of}.tokens(r.Tokens))
+	if thread && !s.Thread {
+		s.Thread, s.Alone = true, s.Tokens.Total()
+	}
+	if whole := i.billed(r.Models, r); whole.Models != nil {
+		if _, told := i.at(r.Since).(map[string]any); told && s.before == nil {
+			s.before = new(whole.beyond(i.billed(r.Since, r)))
 		}
-		s.Tokens = s.Models.Total()
+		if s.before != nil {
+			s.Thread, whole = false, whole.beyond(*s.before)
+		}
+		if s.Models, s.Tokens = whole.Models, whole.Total(); strings.HasPrefix(r.Cost, ".") {
+			s.CostUSD = &whole.usd
+		}
 		return
 	}
 	sum := i.tokens(r.Tokens)

@@ -79,6 +79,32 @@ func ReadUsage(c preset.CLI, r io.Reader) (Models, error) {
 	return s.Used(), nil
 }
 
+// billed is what a table of models says of each, and the cost of all.
+type billed struct {
+	Models
+	usd float64
+}
+
+func (i item) billed(path string, r preset.Rule) (b billed) {
+	models, _ := i.at(path).(map[string]any)
+	for name, of := range models {
+		one := item{i.line, of}
+		b.Add(name, one.tokens(r.Tokens))
+		if usd, ok := one.at(r.Cost).(float64); ok && usd > 0 && usd < maxCount {
+			b.usd += usd
+		}
+	}
+	return b
+}
+
+func (b billed) beyond(o billed) billed {
+	rest := billed{Models{}, max(0, b.usd-o.usd)}
+	for name, t := range b.Models {
+		rest.Add(name, t.beyond(o.Models[name]))
+	}
+	return rest
+}
+
 // beyond returns the tokens of each kind that t has more than o.
 func (t Tokens) beyond(o Tokens) Tokens {
 	return Tokens{

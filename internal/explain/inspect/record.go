@@ -1,10 +1,14 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 	"stint/internal/store"
 )
 
@@ -18,7 +22,8 @@ type RunDetail struct {
 	Leftovers string         // that its branch does not have, and where; empty: none
 	Files     fleet.RunFiles // which may not be there
 	Swept     string         // why they are not there any more; empty: nobody removed them
-	Own       []string       // files in which the agent itself keeps the session, see [Explainer.ownLogs]
+	Resume    string         // the command by which a person opens its conversation; empty: none does
+	Own       []string       // files in which the agent itself keeps the session, see [survey.Fleet.OwnFiles]
 }
 
 // RunDetail reads one run; one that does not exist wraps [fleet.ErrNotFound].
@@ -28,7 +33,11 @@ func (e *Explainer) RunDetail(ctx context.Context, id fleet.RunID) (d RunDetail,
 		return d, err
 	}
 	d.RunStatus, d.Files = e.Describe(ctx, r, nil), fleet.FilesOf(e.Config.State, id)
-	d.Own = e.ownLogs(r)
+	if s, err := e.ReadLog(r, maxHead); err == nil && !r.StartedAt.IsZero() { // without a log, it printed nothing
+		d.Conversation.ID = cmp.Or(d.Conversation.ID, s.SessionID)
+		d.Own = e.OwnFiles(r, s.SessionID)
+	}
+	d.Resume = e.byHand(d.Run)
 	if e.Swept(r) {
 		d.Swept = reasonSwept
 	}
@@ -56,17 +65,28 @@ const (
 	reasonSwept = "its files were removed, as those of old runs are: [keep] files says when"
 )
 
-// ownLogs are the files in which an agent itself keeps a run's session, see
-// [survey.Fleet.OwnFiles].
-func (e *Explainer) ownLogs(r fleet.Run) []string {
-	if r.StartedAt.IsZero() {
-		return nil
+// byHand is the command by which a person opens the conversation of a run: where the run was, which its program goes by.
+func (e *Explainer) byHand(r fleet.Run) string {
+	agent := e.Config.Agents[r.Agent]
+	if len(agent.Command) == 0 || e.Here.OnOtherHost(r.Location) {
+		return ""
 	}
-	s, err := e.ReadLog(r, maxHead)
-	if err != nil {
-		return nil // it printed nothing
+	argv := agent.CLI.Resuming(agent.Command[:1], r.Conversation.ID)
+	if argv == nil {
+		return ""
 	}
-	return e.OwnFiles(r, s.SessionID)
+	dir, words := e.Config.Workspace, []string{"cd"}
+	if r.Branch != "" {
+		dir, words = filepath.Join(e.Config.State, "clones", string(r.Home())), []string{"mkdir -p", "", "&& cd"}
+		words[1] = fleet.ShellWord(dir) // it is gone, as a rule
+	}
+	words = append(words, fleet.ShellWord(dir), "&&")
+	for _, f := range agent.CLI.Folders {
+		if at := agent.Environment[f.Variable]; f.Variable != "" && at != "" {
+			words = append(words, f.Variable+"="+fleet.ShellWord(at))
+		}
+	}
+	return strings.Join(append(words, plain.Each(argv, fleet.ShellWord)...), " ")
 }
 
 // maxDenials bounds the denials of a run that are shown: a worker collects fewer.

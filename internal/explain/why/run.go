@@ -28,6 +28,11 @@ func (r Run) Answer() Answer {
 	}
 	a.add("Why it was started", r.started()...)
 	a.add("Why this task", r.picked()...)
+	if c := r.Run.Conversation; c.Resumes != "" {
+		a.add("Its conversation", sentence("It goes on with conversation %s: %s", c.ID, c.Why))
+	} else if c.Why != "" {
+		a.add("Its conversation", sentence("It began a new one: %s", c.Why))
+	}
 	if v := r.graded(); v != "" {
 		a.add("Its grade", v)
 	}

@@ -92,6 +92,7 @@ func (p Tx) end(r fleet.Run) error {
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Deferred = table.Whole(p.endOf(r)), r.Verdict, r.Deferred
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
+	row.Conversation = r.Conversation
 	if row.StartedAt.IsZero() { // its worker found no session for it
 		row.StartedAt = row.EndedAt
 	}
@@ -176,6 +177,7 @@ func (p Tx) abandon(g store.Gone) (left bool) {
 				row.LeaseOver = c.ExpiresAt
 			}
 		}
+		row.Conversation.ID = cmp.Or(g.Spoke, row.Conversation.ID)
 		row.LeaveLane(p.Now())
 		p.settle(&row) // only until it is closed it has an account
 		p.price(row.Run)

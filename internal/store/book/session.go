@@ -47,13 +47,13 @@ func (p Tx) planned(r fleet.Run) table.Run {
 	}}
 }
 
-// OnBranch records the branch that a run works on.
-func (p Tx) OnBranch(id fleet.RunID, branch string) error {
+// OnBranch records the branch that a run works on, and its conversation.
+func (p Tx) OnBranch(id fleet.RunID, branch string, c fleet.Conversation) error {
 	r, err := p.open(id)
 	if err != nil {
 		return err
 	}
-	r.Branch = branch
+	r.Branch, r.Conversation = branch, c
 	p.Runs.Put(r)
 	return nil
 }

@@ -15,9 +15,9 @@ func (w Writer) AddRun(ctx context.Context, r fleet.Run) error {
 	return w.write(ctx, func(p Tx) error { return p.AddRun(r) }, "add run %s", r.ID)
 }
 
-// OnBranch records the branch that a run works on.
-func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
-	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch) }, "record the branch of run %s", id)
+// OnBranch records the branch that a run works on, and its conversation.
+func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string, c fleet.Conversation) error {
+	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch, c) }, "record the branch of run %s", id)
 }
 
 // Begin has a run begin a session. All of it is one transaction: if we die before the commit, nothing is taken and

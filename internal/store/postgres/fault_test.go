@@ -103,7 +103,7 @@ func aDay(t *testing.T, s store.Store) []string {
 	})
 	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
 	kept, err := s.Renew(ctx, store.Hold{Key: "fix", Holder: run.Holder(), Epoch: 1}, time.Hour)
-	say(kept.Epoch, err, s.OnBranch(ctx, run, "stint/x"))
+	say(kept.Epoch, err, s.OnBranch(ctx, run, "stint/x", fleet.Conversation{}))
 	end := fleet.Run{ID: run, Category: "code", Task: "fix", Key: "fix", Epoch: 1, Verdict: fleet.Verdict{Outcome: fleet.Productive, Grade: new(0.5)}}
 	say(s.Complete(ctx, end))
 	for _, name := range []string{"", "y"} {

@@ -108,7 +108,7 @@ func Runs() Table[Run] {
 			"branch", &r.Branch, "quota_until", When(&r.QuotaUntil), "followed_by", &r.FollowedBy,
 			"followed", &r.Followed, "stop", &r.Stop, "lease_over", When(&r.LeaseOver),
 			"overran_to", When(&r.OverranTo), "lane_at", When(&r.LaneAt), "lane_left", When(&r.LaneLeft),
-			"lessons", JSON{&r.Lessons, "[]"},
+			"lessons", JSON{&r.Lessons, "[]"}, "conversation", JSON{&r.Conversation, "{}"},
 		)
 	}}
 }

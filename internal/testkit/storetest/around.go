@@ -63,8 +63,8 @@ func (a around) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
 	return answered(a, "Begin", func() (store.Begun, error) { return a.Store.Begin(ctx, b) })
 }
 
-func (a around) OnBranch(ctx context.Context, id fleet.RunID, branch string) error {
-	return a.do("OnBranch", func() error { return a.Store.OnBranch(ctx, id, branch) })
+func (a around) OnBranch(ctx context.Context, id fleet.RunID, branch string, c fleet.Conversation) error {
+	return a.do("OnBranch", func() error { return a.Store.OnBranch(ctx, id, branch, c) })
 }
 
 func (a around) Complete(ctx context.Context, r fleet.Run) error {

@@ -103,7 +103,9 @@ func repeatedWrites() map[string]repeated {
 			return c, err
 		}, nil},
 		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return LeaveLane(ctx, b, "0r1") }), nil},
-		"branch":           {works, silent(func(ctx context.Context, b bundle) error { return b.OnBranch(ctx, "0r1", "stint/x") }), nil},
+		"branch": {works, silent(func(ctx context.Context, b bundle) error {
+			return b.OnBranch(ctx, "0r1", "stint/x", fleet.Conversation{})
+		}), nil},
 		"fire": {planned, func(ctx context.Context, b bundle) (any, error) {
 			f, runs := testFire("0r3", "0r4")
 			f.Moves, f.Due = []fleet.Category{"code", "docs"}, map[fleet.Category]float64{"code": 1}

@@ -80,18 +80,23 @@ func (contract) AddRun(t *testing.T, b bundle) {
 
 func (contract) OnBranch(t *testing.T, b bundle) {
 	const branch = "stint/bob/0r1"
+	resumed := fleet.Conversation{ID: "c1", Resumes: "0r0", Why: "run 0r0 crashed"}
 	for _, id := range []fleet.RunID{"0r1", "0r2"} {
 		b.begun(t, id)
-		must.Do(t, b.OnBranch(t.Context(), id, branch))
+		must.Do(t, b.OnBranch(t.Context(), id, branch, resumed))
 		same(t, "branch", b.mustRun(t, id).Branch, branch)
+		same(t, "conversation", b.mustRun(t, id).Conversation, resumed)
 	}
-	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "found dead"}))(t)
+	must.Get(b.Abandon(t.Context(), store.Gone{Run: "0r1", Reason: "found dead", Spoke: "c2"}))(t)
+	same(t, "conversation of an abandoned run", b.mustRun(t, "0r1").Conversation, fleet.Conversation{ID: "c2", Resumes: "0r0", Why: "run 0r0 crashed"})
 	same(t, "branch of an abandoned run", b.mustRun(t, "0r1").Branch, branch)
-	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other"), fleet.ErrLost)
+	mustBe(t, b.OnBranch(t.Context(), "0r1", "stint/other", resumed), fleet.ErrLost)
 	same(t, "branch of a run that is over", b.mustRun(t, "0r1").Branch, branch)
 	r := graded(b.mustRun(t, "0r2"), 0.5)
+	r.Conversation.ID = "c3"
 	must.Do(t, b.Complete(t.Context(), r))
 	same(t, "branch at the end", b.mustRun(t, "0r2").Branch, branch)
+	same(t, "conversation at the end", b.mustRun(t, "0r2").Conversation.ID, "c3")
 }
 
 func (contract) LastRuns(t *testing.T, b bundle) {

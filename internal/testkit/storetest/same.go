@@ -200,7 +200,9 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			return answer(err, c)
 		},
 		func(ctx context.Context, w store.Store) string { return answer(w.AddRun(ctx, planned)) },
-		func(ctx context.Context, w store.Store) string { return answer(w.OnBranch(ctx, id, "work")) },
+		func(ctx context.Context, w store.Store) string {
+			return answer(w.OnBranch(ctx, id, "work", fleet.Conversation{Resumes: "0r1", Why: "why"}))
+		},
 		func(ctx context.Context, w store.Store) string {
 			g, c, err := TakeLane(ctx, w, store.Begin{Run: id, PID: pid, Category: category, Lane: lane, TTL: ttl})
 			return answer(err, g, c)

@@ -122,6 +122,7 @@ create table runs (
   stop        text not null default '',        -- why a person on another machine wants it to end; empty: nobody does
   lease_over  integer,                         -- when its lease was over and its session perhaps not; null: nobody found that so
   lessons     text not null default '[]',      -- JSON: that matched its session, and which of them chance kept from it
+  conversation text not null default '{}',     -- JSON: its id, the run with whose conversation it goes on, and why
   lane_at     integer,                         -- when it took its lane, written while it has the lock; null: it took none
   lane_left   integer,                         -- when it gave that back, written while it still has the lock; null: it has it
   overran_to  integer,                         -- when that session ended after it, by its own machine's word; null: it did not, or said nothing
