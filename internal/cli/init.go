@@ -285,7 +285,7 @@ func (s *setup) agents() (list []config.SampleAgent) {
 	if s.o.agent != "" {
 		return []config.SampleAgent{{Name: "shell", Command: []string{"sh", "-c", s.o.agent}}}
 	}
-	known := slices.DeleteFunc(preset.Names(), func(name string) bool { return name == preset.Any })
+	known := slices.DeleteFunc(preset.Names(), func(name string) bool { return len(preset.Named(name).Command) == 0 })
 	for _, name := range known {
 		agent := config.Preset(name)
 		path, err := exec.LookPath(agent.Command[0])

@@ -211,7 +211,9 @@ type Agent struct {
 
 func (a *Agent) start(table map[string]any) {
 	name, _ := table["preset"].(string)
-	*a = Preset(name)
+	command, _ := table["command"].([]any)
+	program, _ := append(command, "")[0].(string)
+	*a = presetOf(name, program)
 }
 
 // Category is a kind of work.

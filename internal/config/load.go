@@ -133,7 +133,7 @@ func (c *Config) fillAgents(o Options) {
 		}
 		switch given := c.file.Has(dotted("agent", name, "command")); {
 		case given:
-		case a.Preset == preset.Any:
+		case len(a.Command) == 0:
 			c.file.missing(key, key+".command", `write preset = "claude", or the command of your own: command = ["my-agent"]`)
 		case a.Box == fleet.BoxOpen && len(a.CLI.Sandbox.Command) > 0: // it makes the sandbox that it has itself
 			a.Command = a.CLI.Sandbox.Command

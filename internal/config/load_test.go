@@ -486,7 +486,7 @@ func TestLoadRefusesValues(t *testing.T) {
 			"password of a store", "\n\n  store = \"postgres://me:secret@db/stint\"\n" + least,
 			`3:3: store: a password in this file can be read by every session`, `write it into ~/.pgpass, or the file that PGPASSFILE or the service file's passfile names, or with passfile=credential:NAME a unit's LoadCredential=; a client certificate needs none`,
 		},
-		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file", not "tty"`, `write prompt = "stdin"`},
+		{"way of prompting", strings.Replace(least, "[category", "prompt = \"tty\"\n[category", 1), `5:1: agent.claude.prompt: want "stdin" or "argument" or "file" or "acp", not "tty"`, `write prompt = "stdin"`},
 		{"a floor above all", least + "[selector]\nfloor = 1.5", `7:1: selector.floor: want a number from 0 to 1, not 1.5`, `write floor = 1.0`},
 		{"a cap below the part", least + "[selector]\ncap = 0.5", `7:1: selector.cap: want a number from 1 to 1000, not 0.5; or 0 for none`, `write cap = 1.0`},
 		{"a part that is none", least + "[selector]\nfloor = nan", `7:1: selector.floor: want a number from 0 to 1, not nan`, `write floor = 0.5`},

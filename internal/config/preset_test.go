@@ -17,7 +17,7 @@ import (
 func TestPresetGivesEveryKeyADefault(t *testing.T) {
 	t.Parallel()
 	for _, name := range preset.Names() {
-		if name == preset.Any {
+		if name == preset.Any || name == preset.ACP {
 			continue
 		}
 		c := load(t, strings.Replace(least, `command = ["claude", "-p"]`, `preset = "`+name+`"`, 1))
@@ -52,13 +52,14 @@ func TestPresetsAsShipped(t *testing.T) {
 		"pi":       {"pi", "-p", "--mode", "json"},
 		"qwen":     {"qwen", "-y", "-o", "stream-json"},
 		"command":  nil,
+		"acp":      nil,
 	}
 	for _, name := range preset.Names() {
 		agent := config.Preset(name)
 		if diff := cmp.Diff(agent.Command, want[name]); diff != "" {
 			t.Errorf("%s: command (-got +want):\n%s", name, diff)
 		}
-		if name == preset.Any {
+		if len(agent.Command) == 0 {
 			continue
 		}
 		if diff := cmp.Diff(agent.Programs(), []string{name}); diff != "" {
@@ -117,11 +118,36 @@ cli.faults = ['quota: gone until (?P<reset>\S+)']`, 1)
 	must.Equal(t, "agent", got, want, plain)
 }
 
+// TestPresetOfAProtocol has an agent whose output the protocol explains, and the rest of it the table of its program.
+func TestPresetOfAProtocol(t *testing.T) {
+	t.Parallel()
+	agent := func(lines string) config.Agent {
+		return load(t, strings.Replace(least, `command = ["claude", "-p"]`, "preset = \"acp\"\n"+lines, 1)).Agents["claude"]
+	}
+	acp, kimi := preset.Named(preset.ACP), preset.Named("kimi")
+	for program, known := range map[string]bool{"/opt/bin/kimi": true, "kimi-acp": true, "kimiko": false, "command": false, "acp": false} {
+		got := agent(fmt.Sprintf("command = [%q, \"acp\"]", program))
+		want := config.Agent{
+			Preset: preset.ACP, Box: fleet.BoxWorkspace, Prompt: fleet.PromptACP, Command: []string{program, "acp"}, PassEnvironment: acp.Environment,
+			CLI: acp.CLI, Table: got.Table,
+		}
+		if known {
+			want.PassEnvironment, want.CLI = kimi.Environment, kimi.CLI
+			want.CLI.Errors, want.CLI.Output, want.CLI.Kept = acp.CLI.Errors, acp.CLI.Output, kimi.CLI.Output
+		}
+		must.Equal(t, program, got, want, plain)
+	}
+	got := agent("command = [\"claude-agent-acp\"]\nbox = \"open\"\ncli.silence = \"1h\"")
+	if got.CLI.Silence != "1h" || got.Sandboxed() || len(got.Programs()) != 1 || len(got.CLI.Kept) == 0 || got.CLI.Sessions != preset.Named("claude").CLI.Sessions {
+		t.Errorf("got %+v", got.CLI)
+	}
+}
+
 func TestPresetRefuses(t *testing.T) {
 	t.Parallel()
 	in := func(line string) string { return strings.Replace(least, "[category", line+"\n[category", 1) }
 	refuses(t, []unfit{
-		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "claude" or "codex" or "command" or "copilot" or "gemini" or "gptme" or "kimi" or "opencode" or "pi" or "qwen", not "cluade"`, `write preset = "claude"`},
+		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "acp" or "claude" or "codex" or "command" or "copilot" or "gemini" or "gptme" or "kimi" or "opencode" or "pi" or "qwen", not "cluade"`, `write preset = "claude"`},
 		{
 			"pattern", in(`cli.faults = ["quota: limit ("]`),
 			"5:1: agent.claude.cli: fault \"quota: limit (\": error parsing regexp: missing closing ): `(?m)limit (`",
@@ -129,6 +155,10 @@ func TestPresetRefuses(t *testing.T) {
 		},
 		{
 			"command of a command", strings.Replace(least, `command = ["claude", "-p"]`, `preset = "command"`, 1),
+			"3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`,
+		},
+		{
+			"command of a protocol", strings.Replace(least, `command = ["claude", "-p"]`, `preset = "acp"`, 1),
 			"3:8: agent.claude.command: missing", `write preset = "claude", or the command of your own: command = ["my-agent"]`,
 		},
 	})
@@ -149,8 +179,12 @@ func TestTableIsAConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, name := range preset.Names() {
 		if table := preset.Table(name); table != "" {
+			want := config.Preset(name)
+			if name == preset.ACP { // which program speaks it, a person says
+				table, want.Command = strings.Replace(table, "prompt =", "command = [\"mine\"]\nprompt =", 1), []string{"mine"}
+			}
 			got := load(t, "fleet = \"bob\"\nstate = \"/var/bob\"\n"+table+"[category.code]\n").Agents[name]
-			must.Equal(t, name, got, config.Preset(name), plain)
+			must.Equal(t, name, got, want, plain)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func enum(t reflect.Type) []string {
 	case reflect.TypeFor[fleet.BoxProfile]():
 		return texts([]fleet.BoxProfile{fleet.BoxWorkspace, fleet.BoxStrict, fleet.BoxLandlock, fleet.BoxOpen})
 	case reflect.TypeFor[fleet.PromptMode]():
-		return texts([]fleet.PromptMode{fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile})
+		return texts([]fleet.PromptMode{fleet.PromptStdin, fleet.PromptArgument, fleet.PromptFile, fleet.PromptACP})
 	case reflect.TypeFor[fleet.TaskFormat]():
 		return texts(fleet.TaskFormats())
 	case reflect.TypeFor[Method]():

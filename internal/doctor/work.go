@@ -212,7 +212,7 @@ func examineLogin(name string, c preset.CLI, environment []string) Finding {
 		looked = append(looked, path)
 	}
 	if len(looked) == 0 {
-		return unknown(check, name+": nothing is known of its login, as it has no preset")
+		return unknown(check, name+": nothing is known of its login, as no preset says it")
 	}
 	return Finding{
 		Check: check, State: Warning,

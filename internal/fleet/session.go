@@ -14,6 +14,7 @@ const (
 	PromptStdin    PromptMode = "stdin"    // on standard input
 	PromptArgument PromptMode = "argument" // as the last argument
 	PromptFile     PromptMode = "file"     // in $STINT_PROMPT_FILE alone
+	PromptACP      PromptMode = "acp"      // by the Agent Client Protocol, on standard input and output
 )
 
 // Lane is a lane that is held, until Release or the end of the process.

@@ -38,6 +38,9 @@ func troubles() []trouble {
 
 // cli says how the account's program is to be understood.
 func (a account) cli() preset.CLI {
+	if s, is := speakers()[a]; is {
+		return s.cli()
+	}
 	name := map[account]string{claudeKey: "claude", claudePlan: "claude", codexKey: "codex"}[a]
 	return preset.Named(name).CLI
 }

@@ -41,9 +41,10 @@ func run(args []string) int {
 	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)
 	record := flags.String("record", "", "write what the agents printed to this `folder`, without what differs from run to run")
 	fleet := flags.Bool("fleet", false, "try a fleet instead: three fires over twelve tasks, with a service manager")
+	acp := flags.Bool("acp", false, "try the programs that speak the Agent Client Protocol instead")
 	pattern := flags.String("only", "", "try only those whose name matches this `pattern`")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] [-fleet] STINT FOLDER-OF-THE-AGENTS")
+		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] [-fleet | -acp] STINT FOLDER-OF-THE-AGENTS")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -53,7 +54,7 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "testagents: -only: %v\n", err)
 		return 2
 	}
-	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only, *fleet)
+	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only, *fleet, *acp)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "testagents: %v\n", err)
@@ -66,7 +67,7 @@ func run(args []string) int {
 }
 
 // try plays every case and counts those that failed.
-func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp, fleet bool) (failed int, err error) {
+func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp, fleet, acp bool) (failed int, err error) {
 	if stint, err = filepath.Abs(stint); err != nil {
 		return 0, err
 	}
@@ -92,7 +93,11 @@ func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp,
 		fmt.Println("fleet:", verdict(faults))
 		return len(faults), err
 	}
-	for i, c := range cases(resetAt) {
+	list := cases(resetAt)
+	if acp {
+		list = acpCases()
+	}
+	for i, c := range list {
 		s := session{trial: c, model: model, record: record, place: place{
 			home: filepath.Join(folder, strconv.Itoa(i)), stint: stint, agents: agents,
 			url: model.address(c.behaviour), accounts: []account{c.account},

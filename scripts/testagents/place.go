@@ -55,6 +55,9 @@ func (p place) environment() []string {
 			env = append(env, "OPENAI_API_KEY=stub", "CODEX_HOME="+filepath.Join(p.home, "codex"))
 		case anyProgram:
 		}
+		for _, pair := range speakers()[a].environment {
+			env = append(env, strings.ReplaceAll(pair, "{url}", p.url))
+		}
 	}
 	return env
 }
@@ -65,6 +68,9 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 	all := map[string]string{
 		filepath.Join(p.home, ".gitconfig"):           "[user]\n\tname = tester\n\temail = tester@example.org\n",
 		filepath.Join(p.home, "codex", "config.toml"): p.codexConfig(),
+	}
+	for _, a := range p.accounts {
+		maps.Copy(all, speakers()[a].home(p.home, p.url))
 	}
 	for name, text := range files {
 		all[filepath.Join(p.workspace(), name)] = text

@@ -113,16 +113,26 @@ func (s *stub) handle(w http.ResponseWriter, r *http.Request) {
 		s.messages(w, r, q)
 	case strings.HasSuffix(rest, "/responses"):
 		s.responses(w, r, q)
+	case strings.HasSuffix(rest, "/chat/completions"):
+		s.chat(w, r, q)
+	case strings.Contains(rest, "enerateContent"):
+		s.generate(w, r, q, strings.HasSuffix(rest, ":streamGenerateContent"))
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+type named struct {
+	Name string `json:"name"`
 }
 
 // toolNames are the tools that the question offers, in its order.
 func toolNames(body []byte) []string {
 	var q struct {
 		Tools []struct {
-			Name string `json:"name"`
+			named
+			Function     named   `json:"function"`
+			Declarations []named `json:"functionDeclarations"`
 		} `json:"tools"`
 	}
 	if json.Unmarshal(body, &q) != nil {
@@ -130,7 +140,11 @@ func toolNames(body []byte) []string {
 	}
 	var names []string
 	for _, tool := range q.Tools {
-		names = append(names, tool.Name)
+		for _, n := range append(tool.Declarations, tool.named, tool.Function) {
+			if n.Name != "" {
+				names = append(names, n.Name)
+			}
+		}
 	}
 	return names
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -22,8 +23,11 @@ import (
 	"stint/internal/fleet"
 )
 
-// Any is the preset of any program: nothing is known of it.
-const Any = "command"
+// The presets that name no program.
+const (
+	Any = "command" // nothing is known of it
+	ACP = "acp"     // it speaks the Agent Client Protocol
+)
 
 //go:embed tables/*.toml
 var tables embed.FS
@@ -61,6 +65,24 @@ func Named(name string) Preset {
 		panic("preset " + name + ": " + err.Error()) // a test reads them all
 	}
 	p.Table, _ = tree["cli"].(map[string]any)
+	return p
+}
+
+// Of is the preset of an agent's program. Of one that speaks a protocol, what it does not say by that is in its own table: the first
+// word of its name finds it, so that claude-agent-acp is Claude Code.
+func (p Preset) Of(program string) Preset {
+	name, _, _ := strings.Cut(path.Base(program), "-")
+	own := Named(name)
+	if p.Name != ACP || len(own.Command) == 0 {
+		return p
+	}
+	if own.Table["kept"] == nil {
+		own.Table["kept"] = own.Table["output"]
+	}
+	delete(own.Table, "sandbox") // the words that ask for it are those of another command
+	maps.Copy(own.Table, p.Table)
+	p.Environment, p.Table = own.Environment, own.Table
+	p.CLI, _ = Parse(p.Table) // both were read
 	return p
 }
 

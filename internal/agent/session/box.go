@@ -190,11 +190,11 @@ func newTrial(ctx context.Context, b fleet.Box, with fleet.BoxTrial) (t *inside.
 }
 
 // begin starts an agent in its box, after a trial of that. cmd becomes the process that ends when the agent does:
-// the agent itself, or what carries it.
+// the agent itself, or what carries it. log becomes its standard error.
 //
 // If we die during the trial, the process becomes the agent all the same: it has the run's lock, and its
 // environment once it is the agent.
-func (r Runner) begin(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) error {
+func (r Runner) begin(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log *os.File) error {
 	t, over, err := newTrial(ctx, s.Box, s.Trial)
 	if err != nil {
 		return err
@@ -214,7 +214,7 @@ func (r Runner) begin(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) e
 	cmd.Args = r.within(inside.Order{Box: s.Box, Trial: t, Session: true}, s.Dir, append([]string{cmd.Path}, cmd.Args...)...)
 	// Nothing of the agent's environment, such as LD_PRELOAD, is for what carries it.
 	cmd.Path, cmd.Env, cmd.Stderr = cmd.Args[0], []string{}, &said
-	cmd.ExtraFiles = append(cmd.ExtraFiles, values, theirs)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, values, theirs, log)
 	err = startDeaf(cmd)
 	theirs.Close() // while we hold it as well, the report has no end
 	if err != nil {

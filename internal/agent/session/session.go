@@ -194,12 +194,18 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 		return fleet.SessionExit{}, err
 	}
 	cmd.Stdout, cmd.Stderr = out.write, out.write
+	p, err := newPeer(cmd, out, s.PromptMode)
+	if err != nil {
+		return fleet.SessionExit{}, err
+	}
 	if s.Box.Open() {
 		err = cmd.Start()
 	} else { // a trial is not left half-way: a session that is to stop stops its agent
-		err = r.begin(context.WithoutCancel(ctx), cmd, s)
+		err = r.begin(context.WithoutCancel(ctx), cmd, s, out.write)
 	}
+	p.follow(s)
 	if err != nil {
+		p.finish(true)
 		out.follow()
 		out.finish()
 		if ctx.Err() != nil {
@@ -215,28 +221,36 @@ func (r Runner) run(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, log
 	out.follow()
 	if group == "" {
 		// If we die before this, nobody can end the agent. The lock that it inherited shows that it lives.
-		p, _ := readProcess(cmd.Process.Pid)
-		if err := (trace{agent: cmd.Process.Pid, start: p.start}).write(s.Files.Trace); err != nil {
+		agent, _ := readProcess(cmd.Process.Pid)
+		if err := (trace{agent: cmd.Process.Pid, start: agent.start}).write(s.Files.Trace); err != nil {
 			out.fault = err
 		}
 	}
-	exit := tree{leader: cmd.Process.Pid, ended: gone(cmd.Process.Pid), group: group}.await(ctx, cmd, s)
+	exit := tree{leader: cmd.Process.Pid, ended: gone(cmd.Process.Pid), group: group}.await(ctx, cmd, s, p)
 	exit.Output = out.finish()
 	return unboxed(s.Box, exit), nil
 }
 
-// await waits until the agent has ended, by itself or because ctx did, and then until
+// await waits until the agent has ended, by itself, because ctx did, or because it has nothing more to say, and then until
 // its process tree has.
-func (t tree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fleet.SessionExit {
+func (t tree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec, p *peer) fleet.SessionExit {
 	stopReaping := t.keepReaping()
-	stopped := false
+	stopped, asked := false, false
 	select {
 	case <-t.ended:
+	case <-p.over:
+		p.finish(false)
+		select {
+		case <-t.ended:
+		case <-time.After(partTime):
+			asked = true
+		}
 	case <-ctx.Done():
-		stopped = true
+		stopped, asked = true, true
+		p.cancel(min(partTime, s.Grace))
 	}
 	over := time.After(s.Grace)
-	if stopped {
+	if asked {
 		t.askAgent()
 		t.ask()
 		select {
@@ -246,8 +260,9 @@ func (t tree) await(ctx context.Context, cmd *exec.Cmd, s fleet.SessionSpec) fle
 		}
 	}
 	stopReaping()
-	left := t.end(stopped, over)
-	exit := exitOf(cmd, t.ended)
+	left := t.end(asked, over)
+	p.finish(true)
+	exit := p.exit(exitOf(cmd, t.ended), asked)
 	if stopped {
 		exit = stoppedBy(context.Cause(ctx), s)
 	}

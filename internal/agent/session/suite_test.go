@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,6 +29,7 @@ type order struct {
 	Dir       string
 	Script    string // run by bash
 	PromptLen int
+	Mode      fleet.PromptMode // empty: standard input
 	Timeout   time.Duration
 	Silence   time.Duration
 	Grace     time.Duration
@@ -41,6 +43,7 @@ type told struct {
 	Detail   string
 	Fault    string
 	Children []int // of the supervisor, zombies too
+	Peak     int   // the most memory that it took, in KiB
 	Printed  int64
 	Missing  int64
 }
@@ -72,7 +75,7 @@ func supervise() error {
 	exit, err := r.Run(context.Background(), fleet.SessionSpec{
 		Run: o.Run, Unit: o.Unit, Argv: []string{"bash", "-c", o.Script}, Dir: o.Dir, Files: files, Alive: alive,
 		Environment: []string{"PATH=" + os.Getenv("PATH"), "STINT_RUN_ID=" + string(o.Run)},
-		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: fleet.PromptStdin,
+		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: cmp.Or(o.Mode, fleet.PromptStdin),
 		Timeout: o.Timeout, Silence: o.Silence, Grace: o.Grace, LogLimit: o.LogLimit, Echo: echo,
 	})
 	if err != nil {
@@ -83,6 +86,14 @@ func supervise() error {
 	}
 	if err := errors.Join(exit.Left, exit.Output.Fault); err != nil {
 		t.Fault = err.Error()
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return err
+	}
+	_, peak, _ := strings.Cut(string(status), "VmHWM:")
+	if _, err := fmt.Sscan(peak, &t.Peak); err != nil {
+		return err
 	}
 	t.Children, err = children()
 	return errors.Join(err, json.NewEncoder(os.Stdout).Encode(t))
@@ -151,6 +162,10 @@ func obeyed(t *testing.T, o order) told {
 	}
 	var got told
 	must.Do(t, json.Unmarshal(data, &got))
+	if most := 192 << 10; got.Peak > most {
+		t.Errorf("the supervisor took %d KiB, want at most %d", got.Peak, most)
+	}
+	got.Peak = 0
 	alive := must.Get(os.OpenFile(o.files().Alive, os.O_RDWR, 0))(t)
 	defer alive.Close()
 	if err := syscall.Flock(int(alive.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -133,7 +134,7 @@ func textOf(value any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	case map[string]any:
-		return textOf(v["text"])
+		return cmp.Or(textOf(v["text"]), textOf(v["content"]))
 	case []any:
 		var texts []string
 		for _, block := range v {

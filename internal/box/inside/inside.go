@@ -37,6 +37,7 @@ const (
 	alive  = 3 // the lock of the run, for the agent
 	values = 4 // the agent's environment, a NUL after each variable
 	report = 5
+	stderr = 6 // the agent's: until it is the agent, standard error is for what makes the box
 )
 
 // Failed is the exit status of a box that could not be made, or does not hold.
@@ -148,7 +149,7 @@ func (o Order) follow(program []string) error {
 		return nil
 	}
 	if o.Session {
-		if err := unix.Dup3(1, 2, 0); err != nil { // until here, standard error was for what makes the box
+		if err := unix.Dup3(stderr, 2, 0); err != nil {
 			return err
 		}
 		if _, err := unix.Write(report, []byte(Held)); err != nil {
