@@ -325,7 +325,7 @@ func (s *site) runs() []fleet.Run {
 		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: rank.Defaults(),
 	}))(s)
 	defer func() { _ = db.Close() }()
-	list := must.Get(db.RunsSince(s.Context(), time.Unix(0, 0)))(s)
+	list := must.Get(storetest.RunsSince(s.Context(), db, time.Time{}))(s)
 	return list
 }
 

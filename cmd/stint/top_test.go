@@ -135,21 +135,21 @@ func TestTop(t *testing.T) {
 	modes := term.modes()
 
 	term.top()
-	for _, want := range []string{"stint " + s.fleet, "> ●  code  running  work-code", "  ●  docs  running  work-docs", "  ○  3 idle: x, y, z", "2 last 2h", "3 ranking", "4 log"} {
+	for _, want := range []string{"stint " + s.fleet, "> ●  code  running  work-code", "  ●  docs  running  work-docs", "  ○  3 idle: x, y, z", "2 runs", "3 review", "4 log"} {
 		term.shows(want)
 	}
 	for i := range 20 {
 		s.say("code", fmt.Sprintf("word %d", i))
 	}
 	term.until("eight lines of the log beside all else", func(screen string) bool {
-		return strings.Contains(screen, "3 ranking") && strings.Contains(screen, "  word 12\n  word 13\n  word 14\n  word 15\n  word 16\n  word 17\n  word 18\n  word 19\n")
+		return strings.Contains(screen, "3 review") && strings.Contains(screen, "  word 12\n  word 13\n  word 14\n  word 15\n  word 16\n  word 17\n  word 18\n  word 19\n")
 	})
 	term.press("Enter")
 	term.shows("task work-code, agent fake, made ")
 	s.say("code", "a word while you look")
 	term.shows("a word while you look")
 	term.press("Escape")
-	term.shows("3 ranking")
+	term.shows("3 review")
 
 	term.press("p")
 	term.shows("pause code? y/n")
@@ -177,7 +177,7 @@ func TestTop(t *testing.T) {
 	term.press("Escape")
 	term.shows(" 1 of 2 ")
 	term.press("Escape")
-	term.shows("3 ranking")
+	term.shows("3 review")
 	if got := byHand(); got != 143 {
 		t.Errorf("the session by hand ended with %d, want 143", got)
 	}
@@ -191,7 +191,7 @@ func TestTop(t *testing.T) {
 
 	term.tmux("resize-window", "-x", "120", "-y", "40")
 	term.until("a screen of 120 columns", func(screen string) bool {
-		return strings.Contains(screen, strings.Repeat("━", 110)) && strings.Contains(screen, "now\n")
+		return strings.Contains(screen, strings.Repeat("━", 110)) && strings.Contains(screen, "  AGENT  ")
 	})
 	term.press("q")
 	term.shows("status=0")

@@ -38,7 +38,7 @@ func (a *app) asObject(object any) bool {
 // say prints an object, or with no --json lines for people.
 func (a *app) say(object any, lines func(screen.Style) []string) {
 	if !a.asObject(object) {
-		a.print(a.glyphs(lines(a.style())))
+		a.print(lines(a.style()))
 	}
 }
 

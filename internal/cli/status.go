@@ -85,14 +85,6 @@ func (a *app) rows() int {
 	return rows - 1
 }
 
-// glyphs are lines as the terminal can show them: by its locale, it may know ASCII alone.
-func (a *app) glyphs(lines []string) []string {
-	if _, ok := terminal(a.Stdout); ok && !utf8Locale(a.Getenv) {
-		return screen.ASCII(lines)
-	}
-	return lines
-}
-
 // outputFailed reports whether what goes to standard output is lost.
 func (a *app) outputFailed() bool {
 	out, ok := a.Stdout.(*output)

@@ -52,13 +52,3 @@ func (a *app) confirm(doing, question, word string) error {
 	}
 	return nil
 }
-
-// utf8Locale reports whether the locale's characters are UTF-8.
-func utf8Locale(getenv func(string) string) bool {
-	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if locale := strings.ToLower(getenv(name)); locale != "" {
-			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
-		}
-	}
-	return false
-}

@@ -32,11 +32,10 @@ func newTop(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "top",
 		Short: "Watch the fleet live, pause it, stop runs and read their logs",
-		Long: `Show what "stint status" shows, live: lanes, a timeline of the last two hours, the
-ranking, and the end of a run's log. Idle lanes share a line. Keys pause and resume
-categories, stop a run, list and filter the latest runs, open one with its log, and list the
-work that waits for review, to show its changes, to land it or to reject it. The key ? lists
-them. Nothing changes before you confirm it.`,
+		Long: `Show what "stint status" shows, live: lanes, the latest runs, the work that waits for review,
+and the end of a run's log. Idle lanes share a line. Keys pause and resume categories, stop a
+run, filter the runs, open one with its log, and show the changes of work, land it or reject
+it. The key ? lists them. Nothing changes before you confirm it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.runTop(cmd.Context())
 		},
@@ -56,7 +55,7 @@ func (a *app) runTop(ctx context.Context) error {
 	defer cancel() // a look that is under way when the operator quits
 	t := topScreen{a}
 	err = top.Run(ctx, top.Options{
-		Fleet: c.Fleet, Interval: time.Second, Colour: a.style().Colour, ASCII: !utf8Locale(a.Getenv), Now: a.Now,
+		Fleet: c.Fleet, Interval: time.Second, Colour: a.style().Colour, Now: a.Now,
 		Read: func() (top.Moment, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
 			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].CLI)
@@ -134,13 +133,11 @@ func (s *said) Write(p []byte) (int, error) {
 func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
 	a, said := t.quiet()
 	err = a.with(ctx, reading, func(e opened) error {
-		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: top.Fires, Runs: latestRuns}); err != nil {
+		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: latestRuns}); err != nil {
 			return err
 		}
-		l.Ranking = l.Status.Ranking()
 		l.ReadOnly = unwritable(e.Config.State)
-		l.Past, err = e.RunsInLanes(ctx, l.At.Add(-top.Past), l.Open)
-		return err
+		return nil
 	})
 	l.Warnings = said.list
 	return l, err

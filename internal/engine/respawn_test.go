@@ -181,7 +181,7 @@ func TestSessionIsNotFollowed(t *testing.T) {
 			if r.Followed != tt.want && (tt.want == "" || !strings.Contains(r.Followed, tt.want)) {
 				t.Errorf("got %q, want %q", r.Followed, tt.want)
 			}
-			runs, err := b.db.RunsSince(t.Context(), r.CreatedAt)
+			runs, err := storetest.RunsSince(t.Context(), b.db, r.CreatedAt)
 			if err != nil || len(later.specs) != 0 || runs[len(runs)-1].Source == fleet.FromRespawn {
 				t.Errorf("got timers %+v and runs %+v (%v), want nothing planned", later.specs, runs, err)
 			}
@@ -378,7 +378,7 @@ func TestRunWhoseTimerIsRefused(t *testing.T) {
 	b, later, id := chain(t, threeCategories)
 	later.refusal = errors.New("no bus")
 	first := b.mustRun(id)
-	runs, err := b.db.RunsSince(t.Context(), first.CreatedAt)
+	runs, err := storetest.RunsSince(t.Context(), b.db, first.CreatedAt)
 	if err != nil || len(runs) != 1 || first.Followed != "no bus" || first.Verdict.Outcome != fleet.Productive {
 		t.Errorf("got runs %+v (%v), the first followed %q, want it alone and the reason", runs, err, first.Followed)
 	}

@@ -1,10 +1,10 @@
 package fleet
 
-// Sign shows a run's outcome or state: a word, a mark, a letter where there are no colours, and the
-// mood for which each screen and picture has one colour.
+// Sign shows a run's outcome or state: a word, a mark, and the mood for which each screen and
+// picture has one colour.
 type Sign struct {
-	Word, Mark, Letter string
-	Mood               Mood
+	Word, Mark string
+	Mood       Mood
 }
 
 // Mood is the impression of a run at a glance. Pages take it for the class of an element.
@@ -28,31 +28,15 @@ func (o Outcome) Sign() Sign {
 	word := string(o)
 	switch o {
 	case Productive:
-		return Sign{word, "✓", "P", Good}
-	case Noop:
-		return Sign{word, "–", "O", Vain}
-	case Nothing:
-		return Sign{word, "–", "N", Vain}
-	case Failed:
-		return Sign{word, "✗", "F", Bad}
-	case Timeout:
-		return Sign{word, "✗", "T", Bad}
-	case Lost:
-		return Sign{word, "✗", "L", Bad}
-	case Abandoned:
-		return Sign{word, "✗", "A", Bad}
-	case Quota:
-		return Sign{word, "!", "Q", Ended}
-	case Unavailable:
-		return Sign{word, "!", "U", Ended}
-	case Cancelled:
-		return Sign{word, "!", "C", Ended}
-	case Busy:
-		return Sign{word, "–", "B", NoWork}
-	case RunDenied:
-		return Sign{word, "–", "D", NoWork}
-	case Idle:
-		return Sign{word, "–", "I", NoWork}
+		return Sign{word, "✓", Good}
+	case Noop, Nothing:
+		return Sign{word, "–", Vain}
+	case Failed, Timeout, Lost, Abandoned:
+		return Sign{word, "✗", Bad}
+	case Quota, Unavailable, Cancelled:
+		return Sign{word, "!", Ended}
+	case Busy, RunDenied, Idle:
+		return Sign{word, "–", NoWork}
 	}
 	return RunRunning.sign()
 }
@@ -61,12 +45,12 @@ func (o Outcome) Sign() Sign {
 func (d Decision) Sign() Sign {
 	switch d {
 	case Spawn:
-		return Sign{"started", "▶", "", Good}
+		return Sign{"started", "▶", Good}
 	case StartFailed:
-		return Sign{"failed", "✗", "", Bad}
+		return Sign{"failed", "✗", Bad}
 	case Skip:
 	}
-	return Sign{"skipped", "–", "", NoWork}
+	return Sign{"skipped", "–", NoWork}
 }
 
 // Sign shows the run.
@@ -81,14 +65,12 @@ func (s RunState) sign() Sign {
 	word := string(s)
 	switch s {
 	case RunCrashed:
-		return Sign{word, "✗", "X", Bad}
+		return Sign{word, "✗", Bad}
 	case RunSuspended:
-		return Sign{word, "=", "Z", Bad}
-	case RunPlanned:
-		return Sign{word, "◌", "S", Coming}
-	case RunWaiting:
-		return Sign{word, "◌", "W", Coming}
+		return Sign{word, "=", Bad}
+	case RunPlanned, RunWaiting:
+		return Sign{word, "◌", Coming}
 	case RunRunning, RunEnded:
 	}
-	return Sign{string(RunRunning), "●", "R", Alive}
+	return Sign{string(RunRunning), "●", Alive}
 }

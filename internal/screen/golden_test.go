@@ -236,7 +236,6 @@ func TestStatus(t *testing.T) {
 		})
 	}
 	golden(t, "status-coloured.txt", screen.Status(troubledFleet(), screen.Style{Width: 80, Colour: true}))
-	golden(t, "status-ascii.txt", screen.ASCII(screen.Status(busyFleet(), screen.Style{Width: 80})))
 }
 
 // TestStatusLast shows as many runs as were asked for, however high the screen.

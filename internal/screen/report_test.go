@@ -77,7 +77,6 @@ func drawn(s screen.Style, name fleet.Name, r report.Report) []string {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	each(t, "report", func(s screen.Style) []string { return drawn(s, "alpha", reported()) })
-	golden(t, "report-ascii.txt", screen.ASCII(drawn(screen.Style{Width: 80}, "alpha", reported())))
 	golden(t, "report-coloured.txt", drawn(screen.Style{Width: 80, Colour: true}, "alpha", reported()))
 }
 

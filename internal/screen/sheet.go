@@ -90,16 +90,3 @@ func OneUnit(d time.Duration) string {
 		return fmt.Sprintf("%dd", d/(24*time.Hour))
 	}
 }
-
-// ASCII replaces what stint draws by letters as wide as it, for terminals that cannot show
-// it. Names that people gave stay as they are.
-func ASCII(lines []string) []string {
-	plainer := strings.NewReplacer(
-		"●", "*", "◌", "~", "✗", "x", "○", "o", "…", ">", "█", "#", "▉", "#", "▊", "#", "▋", "#", "▌", "-", "▍", "-", "▎", " ", "▏", " ",
-		"│", "|", "━", "=", "●", "*", "·", ".", "≈", "~", "▁", "_", "▂", "_", "▃", "-", "▄", "-", "▅", "=", "▆", "=", "▇", "#",
-	)
-	for i, line := range lines {
-		lines[i] = plainer.Replace(line)
-	}
-	return lines
-}

@@ -419,8 +419,6 @@ func (s Span) Over(at time.Time) bool { return !s.To.IsZero() && !at.Before(s.To
 // Record answers what is asked of the past. It grows for years: frequent questions must not
 // cost more with its age.
 type Record interface {
-	// RunsSince reads the runs created since a time, oldest first.
-	RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error)
 	// Watched reads the latest runs with commits that were created since a time, have ended, and
 	// of whose work nothing became before another time.
 	Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error)

@@ -32,22 +32,6 @@ func (f *Reader) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus
 	}
 }
 
-// RunsInLanes are the runs that were in a lane since a time, as they are among those under
-// way. One that was created before may have been, by as much as the longest time-out.
-func (f *Reader) RunsInLanes(ctx context.Context, since time.Time, open []fleet.RunStatus) (list []fleet.RunStatus, err error) {
-	longest := time.Duration(0)
-	for _, category := range f.Config.Categories {
-		longest = max(longest, category.Timeout)
-	}
-	runs, err := f.Record().RunsSince(ctx, since.Add(-longest))
-	for _, r := range runs {
-		if r.Lane > 0 && (r.EndedAt.IsZero() || !r.EndedAt.Before(since)) {
-			list = append(list, f.Describe(ctx, r, open))
-		}
-	}
-	return list, err
-}
-
 // Runs are the latest runs, newest first, with how they do.
 func (f *Reader) Runs(ctx context.Context, q store.RunQuery) (list []fleet.RunStatus, err error) {
 	runs, err := f.Record().LastRuns(ctx, q)

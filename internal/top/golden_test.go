@@ -1,7 +1,6 @@
 package top_test
 
 import (
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -64,7 +63,6 @@ func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *opera
 	if o.Interval == 0 {
 		o.Interval = time.Second
 	}
-	look.Ranking = look.Status.Ranking()
 	if o.Read == nil {
 		o.Read = func() (top.Moment, error) { return look, nil }
 	}
@@ -237,19 +235,12 @@ func busy(t *testing.T) top.Moment {
 	l.Open[2].StartedAt, l.Open[2].Lane, l.Open[2].Task = time.Time{}, 0, ""
 	l.Open[2].NotBefore = clock().Add(9 * time.Minute)
 	l.Lanes[0].Run, l.Lanes[2].Run = &l.Open[0], &l.Open[1]
-	l.Past = []fleet.RunStatus{
+	l.Runs = []fleet.RunStatus{
 		run(10, "code", 119*time.Minute, 20*time.Minute, fleet.Productive), run(11, "code", 99*time.Minute, 30*time.Minute, fleet.Failed),
 		run(12, "code", 60*time.Minute, 40*time.Minute, fleet.Productive), run(13, "research", 30*time.Minute, time.Second, fleet.Noop),
 		run(14, "triage", 140*time.Minute, 40*time.Minute, fleet.Timeout), l.Open[0], l.Open[1],
 	}
-	l.Runs = l.Past
-	in := rank.Input{Settings: rank.Defaults(), Seed: 7, Fire: 41, At: ago(18 * time.Minute), Workers: 2, Free: 2}
-	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
-		in.Candidates = append(in.Candidates, rank.Candidate{Category: c})
-	}
-	in.Candidates[3].Out = "no workable task"
-	inputs := must.Get(json.Marshal(in))(t)
-	l.Fires = []fleet.Fire{{ID: 41, At: in.At, Inputs: inputs, Choices: []fleet.Choice{
+	l.Fires = []fleet.Fire{{ID: 41, At: ago(18 * time.Minute), Choices: []fleet.Choice{
 		{Category: "code", Decision: fleet.Spawn},
 		{Category: "docs", Decision: fleet.Skip, Reason: "lane in use"},
 		{Category: "research", Decision: fleet.Spawn},
@@ -309,7 +300,6 @@ func TestScreens(t *testing.T) {
 		{name: "busy", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40)}},
 		{name: "busy", width: 120, height: 40, look: busy(t), options: top.Options{Log: printed(40)}},
 		{name: "busy_colour", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), Colour: true}},
-		{name: "busy_ascii", width: 80, height: 24, look: busy(t), options: top.Options{Log: printed(40), ASCII: true}},
 		{name: "many", width: 80, height: 24, look: many(t)},
 		{name: "several", width: 120, height: 40, look: several(t)},
 		{name: "unfolded", width: 80, height: 24, look: many(t), keys: []string{"f"}},
@@ -322,7 +312,9 @@ func TestScreens(t *testing.T) {
 		{name: "help", width: 120, height: 40, look: busy(t), keys: []string{"?"}},
 		{name: "confirm", width: 80, height: 24, look: busy(t), keys: []string{"p"}},
 		{name: "tiny", width: 40, height: 10, look: busy(t), options: top.Options{Log: printed(40)}},
-		{name: "tiny_ranking", width: 40, height: 10, look: busy(t), keys: []string{"3"}},
+		{name: "tiny_review", width: 40, height: 10, look: busy(t), keys: []string{"3"}},
+		{name: "review", width: 80, height: 24, look: busy(t), keys: []string{"w"}},
+		{name: "item", width: 80, height: 24, look: busy(t), keys: []string{"w", "enter"}},
 		{name: "tiny_help", width: 40, height: 10, look: busy(t), keys: []string{"?"}},
 	}
 	for _, tt := range tests {
@@ -343,7 +335,6 @@ func TestFailedLook(t *testing.T) {
 	now := clock()
 	o := top.Options{Read: func() (top.Moment, error) {
 		look := busy(t)
-		look.Ranking = look.Status.Ranking()
 		return look, fault
 	}, Now: func() time.Time { return now }}
 	u := sit(t, 80, 24, top.Moment{}, o)
@@ -365,12 +356,12 @@ func TestFirstLookFailed(t *testing.T) {
 	}
 }
 
-// TestNoColour has letters for the outcomes on a terminal without colours.
+// TestNoColour has words for the outcomes on a terminal without colours.
 func TestNoColour(t *testing.T) {
 	t.Parallel()
 	u := sit(t, 80, 24, busy(t), top.Options{Colour: true})
 	u.send(tea.ColorProfileMsg{Profile: colorprofile.ASCII})
-	u.shows("P=productive")
+	u.shows("crashed")
 	if strings.Contains(u.screen(), "\x1b") {
 		t.Errorf("want no escape sequence in:\n%q", u.screen())
 	}

@@ -24,78 +24,74 @@ func (m Model) key(key string) (tea.Model, tea.Cmd) {
 		return m, nil
 	}
 	m.said, m.wrong = "", false
-	switch key {
-	case "?", "h":
+	reviews := m.pane == paneReview && !m.log.open
+	switch {
+	case key == "?", key == "h":
 		m.help = true
-	case "r":
-		if m.review.open {
-			return m.openReview()
-		}
-		return m, m.refresh()
-	case "x":
-		if m.review.open {
-			return m.reviewKey(key)
-		}
+	case key == "r":
+		return m, tea.Batch(m.refresh(), m.lookForReview(0))
+	case key == "x" && !reviews:
 		m.askStop()
-	case "P":
+	case key == "P":
 		m.askPause("")
+	case m.log.open:
+		m.log = m.log.key(key, m.logRows())
+		return m, m.readLog()
+	case reviews && m.review.detail:
+		return m.reviewKey(key)
 	default:
-		if m.log.open {
-			m.log = m.log.key(key, m.logRows())
-			return m, m.readLog()
-		}
-		if m.review.open {
-			return m.reviewKey(key)
-		}
-		if m.runs.open {
-			m = m.runsKey(key)
-			return m, m.readLog()
-		}
 		return m.paneKey(key)
 	}
 	return m, nil
-}
-
-// turn chooses the next pane, in steps of so many.
-func (m *Model) turn(by pane) {
-	m.pane = (m.pane + by) % panes
-	if m.hides(m.pane) {
-		m.pane = (m.pane + by) % panes
-	}
 }
 
 // paneKey is a key that means something beside the panes alone.
 func (m Model) paneKey(key string) (tea.Model, tea.Cmd) {
 	switch key {
 	case "tab", "right":
-		m.turn(1)
+		m.pane = (m.pane + 1) % panes
 	case "shift+tab", "left":
-		m.turn(panes - 1)
+		m.pane = (m.pane + panes - 1) % panes
 	case "1", "2", "3", "4":
-		if p := pane(key[0] - '1'); !m.hides(p) {
-			m.pane = p
-		}
+		m.pane = pane(key[0] - '1')
 	case "p":
 		if m.selected.category != "" {
 			m.askPause(m.selected.category)
 		}
 	case "R", "/":
-		m.runs.open, m.runs.typing = true, key == "/"
+		m.pane, m.runs.typing = paneRuns, key == "/"
 		m.rechoose()
 	case "w":
-		return m.openReview()
+		m.pane = paneReview
+		return m, m.lookForReview(0)
 	case "f":
 		m.fold()
-	case "enter", "l":
-		if m.selected.folded {
+	case "esc", "backspace":
+		m.pane = paneLanes
+	default:
+		return m.listKey(key)
+	}
+	return m, m.readLog()
+}
+
+// listKey is a key for the list in the chosen pane.
+func (m Model) listKey(key string) (tea.Model, tea.Cmd) {
+	by, moves := movesBy(key, m.height)
+	switch {
+	case m.pane == paneReview:
+		return m.reviewKey(key)
+	case key == "enter" || key == "l":
+		if m.pane != paneRuns && m.selected.folded {
 			m.fold()
 			break
 		}
 		return m.openLog()
-	default:
-		if by, moves := movesBy(key, m.height); moves {
-			m.move(by)
+	case moves && m.pane == paneRuns:
+		if list := m.listed(); len(list) > 0 {
+			m.runs.chosen = list[min(max(m.chosenRun(list)+by, 0), len(list)-1)].ID
 		}
+	case moves:
+		m.move(by)
 	}
 	return m, m.readLog()
 }

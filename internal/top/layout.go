@@ -6,7 +6,6 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"stint/internal/plain"
 	"stint/internal/screen"
 )
 
@@ -21,17 +20,9 @@ func (m Model) panes(room int) []string {
 		return append([]string{m.tabs(shown)}, lines...)
 	}
 	var list []string
-	shown := panes
-	if m.hides(paneRanking) {
-		shown--
-	}
-	for p, rows := range m.share(room - shown) {
-		if m.hides(pane(p)) {
-			continue
-		}
-		lines, shown := m.paneLines(pane(p), rows)
-		note := m.paneNote(pane(p))
-		list = append(list, m.title(m.paneTitle(pane(p)), pane(p) == m.pane, join(note, shown), note, shown))
+	for p, rows := range m.share(room - panes) {
+		lines, note := m.paneLines(pane(p), rows)
+		list = append(list, m.title(fmt.Sprintf("%d %s", p+1, m.paneTitle(pane(p))), pane(p) == m.pane, note))
 		for len(lines) < rows {
 			lines = append(lines, "")
 		}
@@ -40,19 +31,15 @@ func (m Model) panes(room int) []string {
 	return list
 }
 
-// hides reports whether a pane has nothing to show: a single category is not ranked.
-func (m Model) hides(p pane) bool { return p == paneRanking && len(m.look.Ranking) < 2 }
-
 // share divides the lines between the panes: two for each to begin with, and what a log needs
 // to be read; then what the chosen one wants, then the others, and what is left to the log.
 func (m Model) share(room int) (rows [panes]int) {
-	const least, minOfLog = 2, 8
-	wants := [panes]int{len(m.rows()), len(m.tracks()) + 1, len(m.look.Ranking), minOfLog}
-	if m.hides(paneRanking) {
-		wants[paneRanking] = 0
-	}
-	if m.log.run == "" {
-		wants[paneLog] = 1
+	const least, minOfLog, fewOfList = 2, 5, 7
+	wants := [panes]int{len(m.rows()), len(m.listed()) + 1, len(m.review.items) + 1, minOfLog}
+	for p := range wants {
+		if p := pane(p); p != m.pane && p != paneLanes {
+			wants[p] = min(wants[p], fewOfList)
+		}
 	}
 	if m.pane == paneLog {
 		wants[paneLog] = room
@@ -61,70 +48,47 @@ func (m Model) share(room int) (rows [panes]int) {
 		rows[p] = min(least, wants[p])
 		room -= rows[p]
 	}
-	give := func(p pane) {
-		more := min(max(wants[p]-rows[p], 0), room)
+	give := func(p pane, most int) {
+		more := min(max(most-rows[p], 0), room)
 		rows[p] += more
 		room -= more
 	}
-	if more := min(minOfLog-least, wants[paneLog]-rows[paneLog], room); more > 0 {
-		rows[paneLog] += more // which nothing else takes away
-		room -= more
-	}
-	for _, p := range []pane{m.pane, paneLanes, paneRanking, paneTimeline} {
-		give(p)
+	give(paneLog, min(minOfLog, wants[paneLog])) // which nothing else takes away
+	for _, p := range []pane{m.pane, paneLanes, paneRuns, paneReview} {
+		give(p, wants[p])
 	}
 	rows[paneLog] += room
 	return rows
 }
 
-func (m Model) paneLines(p pane, rows int) (lines []string, shown string) {
+// paneLines are those of a pane, and what stands at the right of its title.
+func (m Model) paneLines(p pane, rows int) (lines []string, note string) {
 	switch p {
 	case paneLanes:
 		return m.laneLines(m.width, rows)
-	case paneTimeline:
-		return m.timelineLines(m.width, rows)
-	case paneRanking:
-		return m.rankingLines(m.width, rows)
+	case paneRuns:
+		return m.runLines(rows)
+	case paneReview:
+		return m.reviewLines(rows)
 	case paneLog:
-		return m.logBody(rows), ""
+		return m.logBody(rows), m.logPlace()
 	}
 	return nil, ""
 }
 
 func (m Model) paneTitle(p pane) string {
-	switch p {
-	case paneLanes:
-		return "1 lanes"
-	case paneTimeline:
-		return "2 last " + limit(Past)
-	case paneRanking:
-		return "3 ranking"
-	case paneLog:
-		if m.log.run == "" {
-			return "4 log"
-		}
-		return "4 " + m.logTitle()
+	switch title := paneNames()[p]; {
+	case p == paneRuns:
+		return title + m.filterText()
+	case p == paneLog && m.log.run != "":
+		return m.logTitle()
+	default:
+		return title
 	}
-	return ""
 }
 
-// paneNote returns the text at the right of a pane's title.
-func (m Model) paneNote(p pane) string {
-	switch p {
-	case paneTimeline:
-		return m.legend()
-	case paneRanking:
-		return strings.TrimSpace(rankingTitles)
-	case paneLog:
-		return m.logPlace()
-	case paneLanes:
-	}
-	return ""
-}
-
-// title is a line across the screen, with the first of the notes that there is room for at
-// its right end.
-func (m Model) title(text string, chosen bool, notes ...string) string {
+// title is a line across the screen, with a note at its right end if there is room for it.
+func (m Model) title(text string, chosen bool, note string) string {
 	s := m.style()
 	paint, mark := screen.Dim, "─"
 	if chosen {
@@ -132,11 +96,8 @@ func (m Model) title(text string, chosen bool, notes ...string) string {
 	}
 	text = ansi.Truncate(text, max(m.width-4, 1), "…")
 	rest, end := m.width-ansi.StringWidth(text)-3, ""
-	for _, note := range notes {
-		if w := ansi.StringWidth(note) + 3; note != "" && w < rest {
-			rest, end = rest-w, " "+note+" "+s.Paint(screen.Dim, mark)
-			break
-		}
+	if w := ansi.StringWidth(note) + 3; note != "" && w < rest {
+		rest, end = rest-w, " "+note+" "+s.Paint(screen.Dim, mark)
 	}
 	return s.Paint(screen.Dim, mark) + " " + s.Paint(paint, text) + " " +
 		s.Paint(screen.Dim, strings.Repeat(mark, max(rest, 0))) + end
@@ -144,21 +105,18 @@ func (m Model) title(text string, chosen bool, notes ...string) string {
 
 // tabs are the titles of all panes on one line.
 func (m Model) tabs(shown string) string {
-	s := m.style()
-	names := []string{"lanes", "timeline", "ranking", "log"}
 	var parts []string
-	for p, name := range names {
-		if m.hides(pane(p)) {
-			continue
-		}
+	for p, name := range paneNames() {
 		if pane(p) == m.pane {
-			parts = append(parts, s.Paint(screen.Bold, fmt.Sprintf("[%d %s]", p+1, name)))
+			parts = append(parts, m.style().Paint(screen.Bold, fmt.Sprintf("[%d %s]", p+1, name)))
 			continue
 		}
-		parts = append(parts, s.Paint(screen.Dim, fmt.Sprintf(" %d %s ", p+1, name)))
+		parts = append(parts, m.style().Paint(screen.Dim, fmt.Sprintf(" %d %s ", p+1, name)))
 	}
 	return spread(strings.Join(parts, ""), shown, m.width)
 }
+
+func paneNames() [panes]string { return [panes]string{"lanes", "runs", "review", "log"} }
 
 // pointer marks the selected line.
 func (m Model) pointer(selected bool) string {
@@ -166,22 +124,6 @@ func (m Model) pointer(selected bool) string {
 		return m.style().Paint(screen.Bold, ">")
 	}
 	return " "
-}
-
-// nameWidth is that of the lanes' names, within reason.
-func (m Model) nameWidth() int {
-	const most = 24
-	width := 4
-	for _, l := range m.look.Lanes {
-		width = max(width, ansi.StringWidth(m.laneName(l.Category, l.Number)))
-	}
-	return min(width, most, max(m.width/3, 1))
-}
-
-// pad makes a text so wide.
-func pad(text string, width int) string {
-	text = ansi.Truncate(text, width, "…")
-	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
 }
 
 // spread puts one text at the left and one at the right, which gives way to the first.
@@ -206,9 +148,4 @@ func partly(first, end, n int) string {
 		return ""
 	}
 	return fmt.Sprintf("%d-%d of %d", first+1, end, n)
-}
-
-func join(parts ...string) string {
-	list := plain.Kept(parts, func(p string) bool { return p != "" })
-	return strings.Join(list, "  ")
 }

@@ -46,8 +46,8 @@ type pane int
 
 const (
 	paneLanes pane = iota
-	paneTimeline
-	paneRanking
+	paneRuns
+	paneReview
 	paneLog
 	panes = 4
 )
@@ -114,7 +114,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.tick(), due)
 	case lookedMsg:
 		m.takeLook(msg)
-		return m, m.readLog()
+		return m, tea.Batch(m.readLog(), m.lookForReview(everyReview))
 	case loggedMsg:
 		m.log = m.log.take(msg)
 	case reviewedMsg:
@@ -128,13 +128,7 @@ func (m Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if m.leaving && m.working == 0 {
 			return m, tea.Quit
 		}
-		look := m.refresh()
-		if m.review.open {
-			var read tea.Cmd
-			m, read = m.readReview()
-			return m, tea.Batch(look, read)
-		}
-		return m, look
+		return m, tea.Batch(m.refresh(), m.lookForReview(0))
 	case tea.KeyPressMsg:
 		return m.key(msg.String())
 	}
@@ -295,7 +289,7 @@ func (m *Model) move(by int) {
 // selectedRun is the run in the selected lane, or else the last of the category; of folded
 // lanes, the last of all.
 func (m Model) selectedRun() fleet.Run {
-	if m.runs.open {
+	if m.pane == paneRuns {
 		r, _ := m.run(m.runs.chosen)
 		return r.Run
 	}
@@ -307,7 +301,7 @@ func (m Model) selectedRun() fleet.Run {
 }
 
 func (m Model) lastRun(c fleet.Category) (last fleet.Run) {
-	for _, r := range slices.Concat(m.look.Runs, m.look.Past) {
+	for _, r := range m.look.Runs {
 		if (r.Category == c || c == "") && !r.StartedAt.IsZero() && r.CreatedAt.After(last.CreatedAt) {
 			last = r.Run
 		}
@@ -345,7 +339,7 @@ func (m *Model) askPause(c fleet.Category) {
 
 func (m *Model) askStop() {
 	var r fleet.RunStatus
-	if rows := m.rows(); m.log.open || m.runs.open {
+	if rows := m.rows(); m.log.open || m.pane == paneRuns {
 		r, _ = m.run(m.log.run)
 	} else if i := m.at(rows); i >= 0 && rows[i].run != nil {
 		r = *rows[i].run

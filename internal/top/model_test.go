@@ -213,7 +213,7 @@ func TestRuns(t *testing.T) {
 	u.press("esc")
 	u.shows("runs  /Code fai")
 	u.press("/", "backspace", "backspace", "backspace", "r", "u", "n", "enter", "x", "y", "esc")
-	u.shows("3 ranking")
+	u.shows("3 review")
 	if want := []string{fmt.Sprintf("stop %q", busy(t).Open[0].ID)}; !slices.Equal(u.did, want) || u.quit {
 		t.Errorf("did %q, quit: %t; want %q", u.did, u.quit, want)
 	}
@@ -241,7 +241,7 @@ func TestLog(t *testing.T) {
 	u.at(clock().Add(3 * time.Second))
 	u.shows("step 80 of")
 	u.press("esc")
-	u.shows("3 ranking")
+	u.shows("3 review")
 }
 
 // TestHostileWords shows what other people wrote, and lets none of it do anything.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,17 +15,19 @@ import (
 	"stint/internal/view"
 )
 
-// reviewView is the work that waits for review, on all of the screen. Git is asked for it each time
-// that the view is opened, and not at each look: that may take a second.
+// reviewView is the work that waits for review. Git is asked for it now and then, and not at each
+// look: that may take a second.
 type reviewView struct {
-	open    bool
 	reading bool
-	detail  bool // of the chosen item, instead of the list
+	askedAt time.Time // zero: never
+	detail  bool      // of the chosen item, on all of the screen
 	target  review.Target
 	items   []review.Item
 	err     error
 	chosen  fleet.RunID
 }
+
+const everyReview = time.Minute
 
 type reviewedMsg struct {
 	target review.Target
@@ -32,17 +35,13 @@ type reviewedMsg struct {
 	err    error
 }
 
-func (m Model) openReview() (Model, tea.Cmd) {
-	m.review.open, m.review.detail = true, false
-	return m.readReview()
-}
-
-func (m Model) readReview() (Model, tea.Cmd) {
-	if m.review.reading {
-		return m, nil
+// lookForReview asks git, unless it was asked within that time, or is being asked.
+func (m *Model) lookForReview(within time.Duration) tea.Cmd {
+	if m.review.reading || m.now.Sub(m.review.askedAt) < within {
+		return nil
 	}
-	m.review.reading = true
-	return m, func() tea.Msg {
+	m.review.reading, m.review.askedAt = true, m.now
+	return func() tea.Msg {
 		target, items, err := m.Review()
 		return reviewedMsg{target, items, err}
 	}
@@ -109,7 +108,7 @@ func (p *pager) Run() error { return p.show(p.in, p.out) }
 func (v reviewView) key(key string, page int) reviewView {
 	switch key {
 	case "esc", "backspace", "left":
-		v.open, v.detail = v.detail, false
+		v.detail = false
 	case "enter", "l":
 		v.detail = v.at() >= 0
 	default:
@@ -120,33 +119,28 @@ func (v reviewView) key(key string, page int) reviewView {
 	return v
 }
 
-// reviewScreen is the list of work, or one item.
-func (m Model) reviewScreen(room int) []string {
-	v, style := m.review, m.style()
-	style.Width = m.width - 2
-	at := v.at()
-	note := ""
+// reviewLines are the items in the order in which they are best looked at.
+func (m Model) reviewLines(rows int) (lines []string, note string) {
+	v := m.review
 	switch {
-	case v.reading && len(v.items) == 0:
-		note = "asking git …"
 	case v.err != nil:
 		note = plain.Line(v.err.Error())
+	case len(v.items) == 0 && (v.reading || v.askedAt.IsZero()):
+		note = "asking git …"
 	case len(v.items) == 0:
 		note = "nothing waits for review"
 	}
-	lines := []string{m.title("review", true, fmt.Sprintf("%d for %s", len(v.items), plain.Line(v.target.Name)))}
-	switch {
-	case note != "":
-		return append(lines, style.Paint(screen.Dim, "  "+note))
-	case v.detail:
-		for _, text := range screen.Review(screen.ReviewView{Item: v.items[at], Target: v.target, At: m.now}, style) {
-			lines = append(lines, "  "+text)
-		}
-		return lines
+	if note != "" {
+		return []string{m.style().Paint(screen.Dim, "  "+note)}, ""
 	}
-	first, end := window(len(v.items), room-2, at)
-	for i, text := range view.Item().Without("Run").Table(v.items[first:end], m.now, style) {
-		lines = append(lines, m.pointer(i > 0 && first+i-1 == at)+" "+text) // the titles come first
-	}
-	return lines
+	first, end := window(len(v.items), rows-1, v.at())
+	table := view.Item().Without("Run").Table(v.items[first:end], m.now, m.inner())
+	return m.pointed(table, v.at()-first), fmt.Sprintf("%d for %s", len(v.items), plain.Line(v.target.Name))
+}
+
+// itemScreen is the chosen item.
+func (m Model) itemScreen() []string {
+	v := m.review
+	shown := screen.Review(screen.ReviewView{Item: v.items[v.at()], Target: v.target, At: m.now}, m.inner())
+	return append([]string{m.title("review", true, "")}, plain.Each(shown, func(text string) string { return "  " + text })...)
 }

@@ -11,9 +11,8 @@ import (
 	"stint/internal/view"
 )
 
-// runsView is the list of the latest runs, on all of the screen.
+// runsView is the list of the latest runs.
 type runsView struct {
-	open   bool
 	typing bool   // keys go into the filter
 	filter string // words that each run shown has
 	chosen fleet.RunID
@@ -32,30 +31,9 @@ func (v runsView) key(key string) runsView {
 	return v
 }
 
-// runsKey is a key that means something beside the list of runs alone.
-func (m Model) runsKey(key string) Model {
-	switch key {
-	case "esc", "R", "backspace", "left":
-		m.runs.open = false
-	case "/":
-		m.runs.typing = true
-	case "enter", "l":
-		m.log.open = m.log.run != ""
-	default:
-		if by, moves := movesBy(key, m.height); moves {
-			list := m.listed()
-			at := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
-			if len(list) > 0 {
-				m.runs.chosen = list[min(max(at+by, 0), len(list)-1)].ID
-			}
-		}
-	}
-	return m
-}
-
 // known are all runs of which something is known, newest first.
 func (m Model) known() []fleet.RunStatus {
-	list := slices.Concat(m.look.Open, m.look.Runs, m.look.Past)
+	list := slices.Concat(m.look.Open, m.look.Runs)
 	slices.SortStableFunc(list, func(a, b fleet.RunStatus) int { return strings.Compare(string(b.ID), string(a.ID)) })
 	return slices.CompactFunc(list, func(a, b fleet.RunStatus) bool { return a.ID == b.ID })
 }
@@ -69,10 +47,14 @@ func (m Model) listed() []fleet.RunStatus {
 	})
 }
 
+// chosenRun is the place of the chosen run in the list, or -1.
+func (m Model) chosenRun(list []fleet.RunStatus) int {
+	return slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
+}
+
 // rechoose keeps the chosen run, or takes the first that is listed.
 func (m *Model) rechoose() {
-	list := m.listed()
-	if !slices.ContainsFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen }) {
+	if list := m.listed(); m.chosenRun(list) < 0 {
 		m.runs.chosen = ""
 		if len(list) > 0 {
 			m.runs.chosen = list[0].ID
@@ -80,28 +62,47 @@ func (m *Model) rechoose() {
 	}
 }
 
-// runsScreen is the list of runs, with the filter in its title.
-func (m Model) runsScreen(room int) []string {
+// runLines are the runs that the filter finds.
+func (m Model) runLines(rows int) (lines []string, note string) {
 	list := m.listed()
-	at := slices.IndexFunc(list, func(r fleet.RunStatus) bool { return r.ID == m.runs.chosen })
-	first, end := window(len(list), room-2, at)
-	title := "runs"
+	at := m.chosenRun(list)
+	first, end := window(len(list), rows-1, at)
+	lines = m.pointed(view.Run().Table(list[first:end], m.now, m.inner()), at-first)
+	switch known := len(m.known()); {
+	case known == 0:
+		lines = []string{m.style().Paint(screen.Dim, "  nothing has run yet")}
+	case len(list) == 0:
+		lines = []string{m.style().Paint(screen.Dim, "  no run has these words")}
+	default:
+		note = fmt.Sprintf("%d of %d", len(list), known)
+	}
+	return lines, note
+}
+
+// filterText is the filter, as the title has it.
+func (m Model) filterText() (text string) {
 	if m.runs.typing || m.runs.filter != "" {
-		title += "  /" + plain.Line(m.runs.filter)
+		text = "  /" + plain.Line(m.runs.filter)
 	}
 	if m.runs.typing {
-		title += "█"
+		text += "█"
 	}
+	return text
+}
+
+// inner is the style of a table that has a pointer before each line.
+func (m Model) inner() screen.Style {
 	style := m.style()
-	style.Width = m.width - 2
-	lines := []string{m.title(title, true, fmt.Sprintf("%d of %d", len(list), len(m.known())))}
-	for i, text := range view.Run().Table(list[first:end], m.now, style) {
-		lines = append(lines, m.pointer(i > 0 && first+i-1 == at)+" "+text) // the titles come first
+	style.Width -= 2
+	return style
+}
+
+// pointed marks one row of a table, whose first line has the titles.
+func (m Model) pointed(table []string, at int) []string {
+	for i, text := range table {
+		table[i] = m.pointer(i > 0 && i-1 == at) + " " + text
 	}
-	if len(list) == 0 {
-		lines = append(lines, m.style().Paint(screen.Dim, "  no run has these words"))
-	}
-	return lines
+	return table
 }
 
 // detail lists the facts about a run beside its log.

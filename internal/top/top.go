@@ -19,20 +19,11 @@ import (
 	"stint/internal/review"
 )
 
-// Past is the length of the timeline.
-const Past = 2 * time.Hour
-
-// Fires is the number of the latest fires in a look, so that each pool's last one
-// is among them.
-const Fires = 10
-
 // Moment has the facts about the fleet at one moment.
 type Moment struct {
 	inspect.Status
-	Ranking  []inspect.Ranked  // as the last fires ranked
-	Past     []fleet.RunStatus // that were in a lane within the time of the timeline
-	Warnings []string          // that the look gave rise to
-	ReadOnly string            // why nothing can be written; empty: it can
+	Warnings []string // that the look gave rise to
+	ReadOnly string   // why nothing can be written; empty: it can
 }
 
 // Log is the end of what a run's agent printed.
@@ -48,7 +39,6 @@ type Options struct {
 	Fleet    fleet.Name
 	Interval time.Duration // between looks
 	Colour   bool
-	ASCII    bool // the terminal can show no other characters of ours
 	Now      func() time.Time
 
 	Read   func() (Moment, error)

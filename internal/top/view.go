@@ -35,10 +35,8 @@ func (m Model) Lines() []string {
 		body = []string{"", "  looking at the fleet …"}
 	case m.log.open:
 		body = m.logScreen(room)
-	case m.review.open:
-		body = m.reviewScreen(room)
-	case m.runs.open:
-		body = m.runsScreen(room)
+	case m.pane == paneReview && m.review.detail:
+		body = m.itemScreen()
 	default:
 		body = m.panes(room)
 	}
@@ -49,18 +47,6 @@ func (m Model) Lines() []string {
 	lines = append(lines[:m.height-1], foot)
 	for i, l := range lines {
 		lines[i] = ansi.Truncate(l, m.width, "…")
-	}
-	if m.ASCII {
-		return screen.ASCII(plainer(lines))
-	}
-	return lines
-}
-
-// plainer replaces what this screen alone draws by letters as wide as it.
-func plainer(lines []string) []string {
-	letters := strings.NewReplacer("─", "-", "◆", "+", "▓", "=", "░", "-", "▐", "[", "↑↓", "jk", "↑", "k", "↓", "j")
-	for i, l := range lines {
-		lines[i] = letters.Replace(l)
 	}
 	return lines
 }
@@ -167,10 +153,10 @@ func (m Model) footer() string {
 	case m.log.open:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ pgup pgdn g scroll  G follow  x stop  ? help  q quit", " esc back  ? help  q quit"))
-	case m.review.open:
+	case m.pane == paneReview:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ select  enter open  d diff  L land  x reject  ? help  q quit", " enter open  d diff  esc back"))
-	case m.runs.open:
+	case m.pane == paneRuns:
 		return s.Paint(screen.Dim, m.longest(
 			" esc back  ↑↓ select  enter open  / filter  x stop  ? help  q quit", " enter open  / filter  esc back"))
 	default:
@@ -258,13 +244,13 @@ func (m Model) logBody(rows int) []string {
 
 func (m Model) helpLines(room int) []string {
 	list := []string{
-		m.title("help", true),
+		m.title("help", true, ""),
 		"  q ctrl-c   quit",
 		"  ↑ ↓ j k    select a lane",
 		"  enter l    open the lane's run, or else its category's last one: how it ended",
 		"             and its log. ↑ ↓ pgup pgdn g scroll, G follows, esc goes back",
-		"  R /        list the latest runs; / filters them by words of theirs",
-		"  w          list the work that waits for review; enter opens one,",
+		"  R /        go to the latest runs; / filters them by words of theirs",
+		"  w          ask git for the work that waits for review; enter opens one,",
 		"             d shows its changes, L lands it, and x rejects it with a reason",
 		"  f          a line for each idle lane, or one for all of them",
 		"  p          pause or resume the category: fires start nothing of it",
@@ -274,18 +260,6 @@ func (m Model) helpLines(room int) []string {
 		"  r          look again now",
 		"",
 		"  ● running  ◌ planned or waiting  ✗ crashed: no result  ○ idle  = paused",
-		"  ranking: █ low end ▓ mean ░ high end of what is believed (95 %), ◆ drawn by",
-		"  the last fire, * started by it",
-		"  timeline, by outcome:",
 	}
-	text := " "
-	for _, sign := range signs() {
-		part := " " + signText(sign, m.style())
-		if ansi.StringWidth(text+part) > m.width-2 {
-			list, text = append(list, text), " "
-		}
-		text += part
-	}
-	list = append(list, text)
 	return list[:min(len(list), room)]
 }

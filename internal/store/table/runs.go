@@ -45,11 +45,6 @@ func (r Reader) Tail(ctx context.Context, id fleet.RunID) (tail fleet.Tail, at t
 	return tail, at, wrap(err, "read what run %s printed last", id)
 }
 
-// RunsSince reads the runs created since a time, oldest first. Ids begin with that time.
-func (r Reader) RunsSince(ctx context.Context, since time.Time) ([]fleet.Run, error) {
-	return r.runs(ctx, "where id >= $1 order by id", fleet.NewRunID(since, 0))
-}
-
 // Watched reads the runs with commits of which it is looked at what becomes of their work.
 func (r Reader) Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error) {
 	return r.runs(ctx, `where commits <> '[]' and id >= $1 and ended_at is not null

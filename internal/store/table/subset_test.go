@@ -93,7 +93,6 @@ func TestCommonSQL(t *testing.T) {
 		},
 		"Run":       func() { _, _ = r.Run(ctx, "0r1") },
 		"RankingAt": func() { _, _ = r.RankingAt(ctx, at) },
-		"RunsSince": func() { _, _ = r.RunsSince(ctx, at) },
 		"Snapshot":  func() { _, _ = r.Snapshot(ctx) },
 		"Overran":   func() { _, _ = r.Overran(ctx, at) },
 		"Tail":      func() { _, _, _ = r.Tail(ctx, "0r1") },

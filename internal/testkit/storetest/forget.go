@@ -77,7 +77,7 @@ func (contract) Forget(t *testing.T, b bundle) {
 	from := Start().Add(days / 2 * 24 * time.Hour)
 	same(t, "forgotten, and fires", forget(from, 1100), days/2+days/2)
 	left := all[days/2:]
-	runs, err := b.RunsSince(ctx, time.UnixMilli(0))
+	runs, err := RunsSince(ctx, b, time.UnixMilli(0))
 	must.Do(t, err)
 	same(t, "runs", len(runs), len(left)+1) // with the open one
 	for _, r := range runs {
@@ -125,7 +125,7 @@ func (contract) Forget(t *testing.T, b bundle) {
 	// All of it goes, except the open run. The agent's next session is reckoned by the same bills.
 	b.clock.Advance(24 * time.Hour)
 	forget(b.clock.Now(), 1100)
-	runs, err = b.RunsSince(ctx, time.UnixMilli(0))
+	runs, err = RunsSince(ctx, b, time.UnixMilli(0))
 	must.Do(t, err)
 	same(t, "runs", len(runs), 1)
 	same(t, "bills", b.claude(t).Bills[0].Tokens, new(int64(5)))
@@ -152,7 +152,7 @@ func (contract) ForgetNothing(t *testing.T, b bundle) {
 	for range 3 {
 		must.Get(b.Forget(ctx, b.clock.Now()))(t)
 	}
-	runs := must.Get(b.RunsSince(ctx, time.UnixMilli(0)))(t)
+	runs := must.Get(RunsSince(ctx, b, time.UnixMilli(0)))(t)
 	same(t, "runs", len(runs), 2)
 }
 
@@ -195,7 +195,7 @@ func (contract) ForgetInBetween(t *testing.T, b bundle) {
 			t.Fatalf("with an edge %s after the start", from.Sub(Start()))
 		}
 	}
-	runs := must.Get(b.RunsSince(ctx, time.UnixMilli(0)))(t)
+	runs := must.Get(RunsSince(ctx, b, time.UnixMilli(0)))(t)
 	if len(runs) > 6 {
 		t.Errorf("got %d runs that are kept, want the open ones", len(runs))
 	}

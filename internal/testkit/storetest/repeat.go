@@ -240,7 +240,7 @@ func Everything(t *testing.T, b store.Store) (all []any) {
 	}
 	note(b.Snapshot(ctx))
 	note(b.List(ctx, store.Listing{All: true}))
-	note(b.RunsSince(ctx, time.Time{}))
+	note(RunsSince(ctx, b, time.Time{}))
 	note(b.LastFires(ctx, store.FireQuery{Limit: 99}))
 	note(b.LaneHolds(ctx, time.Time{}))
 	note(b.LastDenials(ctx, store.DenialQuery{Limit: 99}))
