@@ -72,7 +72,7 @@ func crashCases() []crashCase {
 func notStops() map[string][]string {
 	return map[string][]string{
 		"reads": {
-			"Store.Snapshot", "Store.RankingAt", "Store.Ledger", "Store.Edge", "Store.Fire", "Store.LastFires", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched",
+			"Store.Snapshot", "Store.RankingAt", "Store.Ledger", "Store.Fire", "Store.LastFires", "Store.Fallbacks", "Store.Run", "Store.LastRuns", "Store.Watched",
 			"Store.LaneHolds", "Store.EachLaneHold", "Store.LastDenials", "Store.Tallies", "Store.Entitled", "Store.GradeChanges", "Store.FailedTasks", "Store.BudgetResets", "Store.LessonUses", "Store.DeniedClaims", "Store.Places", "Store.Reviews", "Store.Feedback", "Store.ReviewTimes", "Store.Check", "Store.List", "Store.Close", "Store.Hosts", "Store.Tail", "Store.Overran", "Folders.Tail", "Sources.Get", "Sources.Body", "Sources.Again", "Sources.StateAt", "Sources.Writable", "Repo.Environment", "Repo.Work", "Repo.Own", "Repo.Diff", "Repo.Branch", "Repo.Branches", "Repo.GitDirs", "Repo.On", "Repo.Tracking",
 		},
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
@@ -80,8 +80,6 @@ func notStops() map[string][]string {
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.SeeTasks"},
 		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
-		"see TestCrashImport":               {"Store.Import"},
-		"see TestCrashForget":               {"Store.Forget"},
 		"see TestCrashPublish":              {"Trunk.Push", "Hook.Ask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Rescue", "Repo.Tidy"},
 		"the next fire comes in its place":  {"Later.FireAt"},

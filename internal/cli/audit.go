@@ -57,9 +57,6 @@ func (a *app) runAudit(ctx context.Context, f opened, span store.Span) error {
 			return err
 		}
 	}
-	if err := a.noteEdge(ctx, f, span.From); err != nil {
-		return err
-	}
 	a.printAudit(r)
 	var errs []error
 	if n := len(r.Violations); n > 0 {
@@ -74,15 +71,6 @@ func (a *app) runAudit(ctx context.Context, f opened, span store.Span) error {
 			"find out who else writes "+f.Config.State+", and put a copy of the store back, or begin with a new state folder"))
 	}
 	return errors.Join(errs...)
-}
-
-// noteEdge says that the record goes back less far than is looked back, if it does.
-func (a *app) noteEdge(ctx context.Context, e opened, since time.Time) error {
-	text, err := e.Edge(ctx, since)
-	if text != "" {
-		fmt.Fprintf(leveled(a.Stderr, levelWarning), "stint: %s\n", text)
-	}
-	return err
 }
 
 func (a *app) printAudit(r report.Audit) {

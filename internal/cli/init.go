@@ -34,7 +34,6 @@ type initOptions struct {
 	fleet    string
 	agent    string
 	store    string
-	grades   string
 	systemd  bool
 	newStore bool
 	runtime  bool
@@ -65,11 +64,6 @@ pull, or a session that shares the workspace. Fires, and sessions in clones, cha
 
 Without an agent no timer is started; --agent adds an agent to the file later.
 
-With --grades also take over the grades of sessions that an older fleet had, from a file with a JSON
-object on each line: {"category": "code", "grade": 0.7, "at": "2026-06-26T12:00:00Z"}, perhaps with
-"agent". They count with their age, cost nothing, and come before the fleet's first session. A bad
-line is named, and then no line counts. Once some count, another import changes nothing.
-
 Within the folder of another fleet it makes a second one only with --fleet. Existing files are
 kept: running it twice changes nothing. Run it again after an upgrade: unit files, and the schema
 that editors check stint.toml by, are brought up to date.`,
@@ -94,7 +88,6 @@ that editors check stint.toml by, are brought up to date.`,
 	f.StringVar(&o.fleet, "fleet", "", "the `NAME` of the fleet (default: made from the folder's)")
 	f.StringVar(&o.agent, "agent", "", "the `COMMAND` of a shell that does the work, in place of the agents in PATH")
 	f.StringVar(&o.store, "store", "", "the `STORE` where a fleet on several machines keeps its claims and runs, such as postgres://HOST/DATABASE: stint help hosts")
-	f.StringVar(&o.grades, "grades", "", "take over the grades in `FILE`, one JSON object a line; - is standard input")
 	f.BoolVar(&o.systemd, "systemd", false, "install, enable and start the fleet's timer")
 	f.BoolVar(&o.newStore, "new-store", false, "begin with an empty store where the fleet's is gone")
 	f.BoolVar(&watch, "watch", false, "with --systemd: also fire for tasks and for programs of yours; --watch=false ends that")
@@ -143,7 +136,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	}
 	s.askEnvironment(ctx) // of the owner's manager by now
 	s.noteMissing(ctx, c)
-	for _, step := range []func(context.Context, *config.Config) error{s.state, s.importGrades, s.schema, s.tasks, s.exclude, s.units} {
+	for _, step := range []func(context.Context, *config.Config) error{s.state, s.schema, s.tasks, s.exclude, s.units} {
 		if err := step(ctx, c); err != nil {
 			return err
 		}

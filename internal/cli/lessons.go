@@ -16,9 +16,8 @@ func newLessons(a *app) *cobra.Command {
 sessions they match. A matching lesson is left out of one session in five at random.
 
 EFFECT is the difference in grades, and 95% its interval: while that holds zero, nothing is
-known. SHOWS-0.05 and SHOWS-0.10 are how many more graded sessions show an effect of that size
-in half of the cases. WITH and WITHOUT count graded sessions, EMPTY and FAILED those that found
-nothing to do or failed. EXPOSURE is the share of the sessions behind the ranking with it.`,
+known. WITH and WITHOUT count graded sessions, EMPTY and FAILED those that found nothing to do
+or failed.`,
 		RunE: a.open(reading, func(ctx context.Context, f opened, _ []string) error {
 			effects, err := f.LessonEffects(ctx)
 			return show(a, view.Lessons().JSON(effects), view.Lesson(), effects, err, "no lessons in "+f.Config.Lessons.Dir)

@@ -266,9 +266,6 @@ the agent and records the result.`,
 		c.Args = func(_ *cobra.Command, args []string) error { return noSuchHelp(root, args) }
 	}
 	finishCommands(root, a)
-	if len(args) > 0 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) { // a shell asks
-		a.addCompletion(root)
-	}
 	return root
 }
 

@@ -108,6 +108,9 @@ func knownCategory(c *config.Config, name string) error {
 		fleet.Meant(name, c.CategoryNames(), "the categories are "+fleet.Listed(c.CategoryNames())))
 }
 
+// maxNear bounds the runs among which a name that was meant is looked for.
+const maxNear = 50
+
 // resolveRun is the run that a person means by its id, the beginning of one, or its category.
 func resolveRun(ctx context.Context, f *survey.Reader, name, host string, also ...fleet.RunID) (fleet.Run, error) {
 	r, err := f.ResolveRun(ctx, name, host, also...)
@@ -120,7 +123,7 @@ func resolveRun(ctx context.Context, f *survey.Reader, name, host string, also .
 	if !f.Recorded() {
 		return r, fleet.WithHint(err, fleet.Meant(name, known, "nothing has run yet: stint status"))
 	}
-	runs, _ := f.Store.LastRuns(ctx, store.RunQuery{Limit: latestOffered}) // only to suggest one
+	runs, _ := f.Store.LastRuns(ctx, store.RunQuery{Limit: maxNear}) // only to suggest one
 	at := slices.IndexFunc(runs, func(r fleet.Run) bool { return string(r.Task) == name })
 	switch {
 	case at >= 0:

@@ -61,9 +61,6 @@ is a whole day in UTC, as for budgets; a run counts for the day on which it was 
 				return usage(errors.New("--until: want a time after --since"))
 			}
 			return a.with(ctx, reading|record, func(f opened) error {
-				if err := a.noteEdge(ctx, f, span.From); err != nil {
-					return err
-				}
 				if len(by) > 0 {
 					p, err := f.Spending(ctx, span, by)
 					if err != nil || csv {

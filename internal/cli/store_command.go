@@ -23,30 +23,12 @@ import (
 func newStore(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "store",
-		Short: "Check, migrate or copy the store",
-		Long: `Check, migrate or copy the store: where claims, runs and grades are kept. By default that is a
+		Short: "Migrate or copy the store",
+		Long: `Migrate or copy the store: where claims, runs and grades are kept. By default that is a
 file in the state folder; the key store of stint.toml names a PostgreSQL server instead.`,
 	}
-	cmd.AddCommand(newStoreCheck(a), newStoreMigrate(a), newStoreCopy(a), newStoreAccept(a))
+	cmd.AddCommand(newStoreMigrate(a), newStoreCopy(a), newStoreAccept(a))
 	return cmd
-}
-
-func newStoreCheck(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:   "check",
-		Short: "Check that the store can be used",
-		Long: `Check that the store can be reached, can be written and keeps what it has acknowledged. A problem
-is status 1, a warning is not. stint doctor checks the same, and the rest of the fleet.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.loadConfig()
-			if err != nil {
-				return err
-			}
-			list := a.doctor(c).Store(cmd.Context())
-			a.printFindings(c.Fleet, list, nil, false)
-			return verdict("store", list)
-		},
-	}
 }
 
 func newStoreMigrate(a *app) *cobra.Command {

@@ -158,8 +158,7 @@ const (
 type Keep struct {
 	// Of the folder of a run, and of what it left uncommitted: what nobody asked about for a month is answered by the
 	// record. Commits that are merged nowhere stay.
-	Files  time.Duration `toml:"files" form:"days" default:"'30d'"`
-	Record time.Duration `toml:"record" form:"days"` // in the store: nobody misses what nobody deleted
+	Files time.Duration `toml:"files" form:"days" default:"'30d'"`
 }
 
 // What stays at most, whatever its age, so that no fleet fills its disk.

@@ -326,7 +326,7 @@ func TestExamine(t *testing.T) {
 		}, fleet.Host{ID: "here", Version: "v2", Config: "a"}, map[string]bool{"dead": true}, now()), []string{
 			"hosts warning: host other has another stint.toml than this one | bring both to one commit; [host.NAME] holds what differs",
 			"hosts warning: the clock of host other was 5s from the server's when it fired last | let a time service set it",
-			"hosts warning: host old has stint v1, and this one v2 | install one version on all hosts, then stint store check",
+			"hosts warning: host old has stint v1, and this one v2 | install one version on all hosts, then stint doctor",
 			"hosts warning: host quiet is silent: nothing was heard of it for 1d01h | look at it; if it is off for good: stint host gone quiet",
 			"hosts warning: host dead is silent, with sessions at work: nothing was heard of it for 11m00s | look at it; if it is off for good: stint host gone dead",
 		}},

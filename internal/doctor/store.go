@@ -144,7 +144,7 @@ func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now
 		}
 		if own.Version != "" && h.Version != own.Version {
 			add(fmt.Sprintf("host %s has stint %s, and this one %s", h.Name, h.Version, own.Version),
-				"one version may ignore what the other writes", "install one version on all hosts, then stint store check")
+				"one version may ignore what the other writes", "install one version on all hosts, then stint doctor")
 		}
 		if own.Config != "" && h.Config != "" && h.Config != own.Config {
 			add(fmt.Sprintf("host %s has another stint.toml than this one", h.Name),

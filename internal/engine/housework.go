@@ -28,7 +28,7 @@ const houseTime = 5 * time.Minute
 // one found out: grades that were corrected, and tasks that are open again.
 //
 // A crash splits it at: Store.NoticeDue, Store.AddFates, Sources.Call, Store.SeeTasks, Store.SaveFeedback, Repo.Tidy,
-// Folders.Sweep and Store.Forget. The sessions go on, and the next fire finds what is left to do. A notice may be lost.
+// and Folders.Sweep. The sessions go on, and the next fire finds what is left to do. A notice may be lost.
 func (e *Engine) keepHouse(ctx context.Context, v sight) {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
@@ -43,7 +43,6 @@ func (e *Engine) keepHouse(ctx context.Context, v sight) {
 		{"feedback not asked for", func() error { return e.hear(ctx) }},
 		{"not every clone could be looked at", func() error { return e.Repo.Tidy(ctx, over) }},
 		{"not every run's folder could be removed", func() error { return e.sweep(ctx, over) }},
-		{"what is older than [keep] record was not deleted", func() error { return e.forget(ctx) }},
 	} {
 		if ctx.Err() != nil {
 			e.Log.WarnContext(ctx, "the next fire does the rest of the housework", slog.Any("err", ctx.Err()))
@@ -428,47 +427,4 @@ func (e *Engine) sweep(ctx context.Context, over func(fleet.RunID) bool) error {
 		e.Log.InfoContext(ctx, "folders of old runs removed", slog.String("reason", fmt.Sprintf("[keep] files: %d of them", removed)))
 	}
 	return err
-}
-
-const (
-	// batchesAFire bounds the batches that a fire deletes: others write between two of them, and
-	// the next fire goes on.
-	batchesAFire = 10
-	// The record begins anew in steps of this part of the time for which it is kept: few fires have much to delete.
-	edgeSteps = 20
-)
-
-// forget deletes what the record need not keep.
-//
-// If we die between two batches, all figures add up from the edge on, whatever is left there; the next fire goes on.
-func (e *Engine) forget(ctx context.Context) error {
-	keep := e.Config.Keep.Record
-	if keep == 0 {
-		return nil
-	}
-	edge, err := e.Store.Edge(ctx)
-	if err != nil || edge.Oldest.IsZero() {
-		return err
-	}
-	before := e.Now().Add(-keep).Truncate(time.Millisecond) // as the store has times
-	if late := before.Add(-keep / edgeSteps); edge.Oldest.Before(late) && edge.From.Before(late) {
-		edge.From = before
-	}
-	if edge.From.IsZero() || !edge.Oldest.Before(edge.From) {
-		return nil
-	}
-	all := 0
-	for range batchesAFire {
-		n, err := e.Store.Forget(ctx, edge.From)
-		if err != nil {
-			return err
-		}
-		if all += n; n == 0 {
-			break
-		}
-	}
-	if all > 0 {
-		e.Log.InfoContext(ctx, "old record deleted", slog.String("reason", fmt.Sprintf("[keep] record: %d runs and fires", all)))
-	}
-	return nil
 }

@@ -210,17 +210,10 @@ func (e *Engine) tail(run fleet.RunID) string {
 }
 
 // isOver says of runs whether they are over, and nothing that is at work goes on in their folders. Of what the record does not
-// know it says no, unless that is from before the record begins.
+// know it says no.
 func (e *Engine) isOver(ctx context.Context) func(fleet.RunID) bool {
-	edge, err := e.Store.Edge(ctx)
-	if err != nil {
-		e.Log.WarnContext(ctx, "where the record begins is not known", slog.Any("err", err))
-	}
 	return func(id fleet.RunID) bool {
 		r, err := e.Store.Run(ctx, id)
-		if errors.Is(err, fleet.ErrNotFound) && edge.Gone(id) {
-			return true
-		}
 		if err != nil || r.EndedAt.IsZero() || !e.Here.OnOtherHost(r.Location) && e.Liveness(ctx, r) != fleet.Gone {
 			return false
 		}

@@ -140,7 +140,7 @@ func TestRestartKeepsTheStrongerSide(t *testing.T) {
 		tt.up.From, tt.down.From = 17, 38
 		e := Evidence{Graded: 40, Fast: Sums{W: 99, S: 9, G2: 9}, Slow: Sums{W: 99, S: 9, G2: 9}, Up: tt.up, Down: tt.down}
 		e.restart()
-		if all, _ := e.Behind(); all != map[string]int{"up": 24, "down": 3}[tt.name] {
+		if all := e.Behind(); all != map[string]int{"up": 24, "down": 3}[tt.name] {
 			t.Errorf("%s: got that the belief goes by %d sessions", tt.name, all)
 		}
 		if e.Fast != tt.want || e.Slow != tt.want || e.Alarms != 1 {

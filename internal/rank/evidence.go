@@ -2,7 +2,6 @@ package rank
 
 import (
 	"math"
-	"time"
 
 	"stint/internal/fleet"
 )
@@ -45,17 +44,12 @@ type Evidence struct {
 	Up      Drift               `json:"up"`
 	Down    Drift               `json:"down"`
 	Graded  int                 `json:"graded"` // sessions that brought a grade
-	Older   int                 `json:"older"`  // of Graded: the first so many, which an older fleet had
 	Alarms  int                 `json:"alarms"` // changes that were detected
 	Kept    Pane                `json:"kept"`
 }
 
-// Behind counts the graded sessions behind a belief: those since the change that the last alarm found, or all. Older
-// counts those of an older fleet.
-func (e Evidence) Behind() (all, older int) {
-	before := max(0, e.Kept.First-1)
-	return e.Graded - before, max(0, e.Older-before)
-}
+// Behind counts the graded sessions behind a belief: those since the change that the last alarm found, or all.
+func (e Evidence) Behind() int { return e.Graded - max(0, e.Kept.First-1) }
 
 // Sums are the weight of the sessions, and the weighted sums of their grades and of
 // the squares of these.
@@ -136,33 +130,6 @@ func (s Settings) count(e *Evidence, x Graded) {
 		a, b := waves(turn)
 		e.Seasons[i].add(slow, a, b, x.Grade)
 	}
-}
-
-// Session is a graded session of an older fleet.
-type Session struct {
-	Category fleet.Category `json:"category"`
-	Grade    *float64       `json:"grade"` // in [0,1]
-	At       time.Time      `json:"at"`
-	Agent    string         `json:"agent"` // empty: nobody knows
-}
-
-// sessionRound is the assumed length of an older fleet's round: the interval of the timer that stint installs.
-const sessionRound = 30 * time.Minute
-
-// Event has the session count in its category, which is in a round now.
-func (x Session) Event(round fleet.Round, now time.Time) Event {
-	m := Mark{Round: round - fleet.Round(now.Sub(x.At)/sessionRound), Turn: TurnAt(x.At)}
-	return Event{Kind: Imported, Category: x.Category, Agent: x.Agent, Grade: *x.Grade, Mark: m}
-}
-
-// take adds a session of an older fleet. Nobody knows its load, and the change detector listens to the fleet's own
-// sessions alone: it compares their grades with these.
-func (s Settings) take(a *Arm, m Mark, grade float64) {
-	e := s.forward(a.Evidence, a.Round)
-	e.Graded++
-	e.Older++
-	s.count(&e, Graded{Round: m.Round, Turn: m.Turn, Grade: grade})
-	a.Evidence = e
 }
 
 // forward brings evidence to the round now, never back: faded evidence stays faded.

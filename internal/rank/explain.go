@@ -141,21 +141,11 @@ func (s Selection) loser(i int, c Score) string {
 }
 
 // Behind says by which sessions the belief goes.
-func (c Score) Behind() string {
-	all, older := c.Arm.Behind()
-	text := plain.Plural(all, "graded session")
-	if older > 0 {
-		text += fmt.Sprintf(" (%d of them imported)", older)
-	}
-	return text
-}
+func (c Score) Behind() string { return plain.Plural(c.Arm.Behind(), "graded session") }
 
 // made says what the score is made of, in figures.
 func (c Score) made(s Settings) string {
 	words := []string{fmt.Sprintf("it drew %.3f from Beta(%.2f, %.2f) where %.3f is expected", c.TS, c.Beta.A, c.Beta.B, c.Beta.Mean())}
-	if _, older := c.Arm.Behind(); older > 0 {
-		words = append(words, "going by "+c.Behind())
-	}
 	if debt := c.Explain(s).Debt(); debt != "" {
 		words = append(words, fmt.Sprintf("%s (%+.3f)", debt, c.Div))
 	}

@@ -25,7 +25,6 @@ const (
 	Fruitless Kind = "vain"      // stint could not run a session at its task
 	Slept     Kind = "slept"     // a fire had seen work, and its session found none
 	Woken     Kind = "woken"     // a task changed, or a person resumed a category, or all of them
-	Imported  Kind = "imported"  // the grade of a session of an older fleet counts
 )
 
 // Event is one thing that a ranking depends on. Events are numbered in the order in which they were written.
@@ -36,7 +35,7 @@ type Event struct {
 	Category fleet.Category `json:"category,omitempty"`
 	Run      fleet.RunID    `json:"run,omitempty"`
 	Task     fleet.TaskID   `json:"task,omitempty"`
-	Agent    string         `json:"agent,omitempty"` // Used, Ended, Corrected, Imported: that worked
+	Agent    string         `json:"agent,omitempty"` // Used, Ended, Corrected: that worked
 	Last     bool           `json:"last,omitempty"`  // no other task is left
 	Grade    float64        `json:"grade,omitempty"` // Ended: the first; Corrected: the one that counts from now on
 	Was      float64        `json:"was,omitempty"`   // Corrected: the one that counted until now
@@ -118,9 +117,6 @@ func (st *State) Fold(e Event) (m Mark) {
 			st.pair(e, st.Settings.LearnPair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Grade))
 		}
 		m.Counted = a.Graded
-	case Imported:
-		st.Settings.take(a, m, e.Grade)
-		st.pair(e, st.Settings.LearnPair(st.Pairs[e.Category][e.Agent], a.Round, m, e.Grade))
 	case Corrected:
 		st.Settings.Revise(a, m, e.Was, e.Grade)
 		if m.Counted > a.Kept.Last {

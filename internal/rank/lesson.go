@@ -120,19 +120,6 @@ func weigh(trials []Trial) (weights, sum float64) {
 	return weights, sum
 }
 
-// Missing returns the number of graded sessions that match a lesson until a difference
-// of that size, above 0, would have an interval that leaves out zero, if chance withholds
-// the lesson from that part of them, between 0 and 1. A lesson with just that effect then
-// shows it in half of the cases. The fading meanwhile is left out.
-func Missing(trials []Trial, noise, withhold, size float64) int {
-	// The interval of d·p/(p+v) ± 1.96·sqrt(p·v/(p+v)) touches zero where
-	// v² + p·v = d²·p/1.96².
-	p, d := effectSpread*effectSpread, size/1.96
-	v := (math.Sqrt(float64(p*p)+float64(4*d*d*p)) - p) / 2
-	weights, _ := weigh(trials)
-	return int(math.Ceil(max(0, noise/v-weights) / (withhold * (1 - withhold))))
-}
-
 // Noise is the variance of a grade within one category, with or without a lesson.
 func Noise(trials []Trial) float64 {
 	sum, weight := noisePrior*noiseWeight, float64(noiseWeight)

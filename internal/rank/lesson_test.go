@@ -61,29 +61,6 @@ func TestEffect(t *testing.T) {
 	}
 }
 
-// TestMissingSessionsShowAnEffect adds as many sessions as are said to be missing, of a
-// difference of just that size: the interval leaves out zero, and it held zero with a
-// tenth fewer.
-func TestMissingSessionsShowAnEffect(t *testing.T) {
-	t.Parallel()
-	const withhold, noise = 0.25, 0.04
-	for _, size := range []float64{0.05, 0.1} {
-		had := []Trial{trial(9, 0.5+size, 3, 0.5), trial(30, 0.2+size, 10, 0.2)}
-		missing := Missing(had, noise, withhold, size)
-		for _, part := range []float64{0.9, 1.01} {
-			more := int(part * float64(missing) / 4)
-			after := []Trial{had[0], trial(30+3*more, 0.2+size, 10+more, 0.2)}
-			e := EffectOf(after, noise)
-			if got, want := e.Known(), part > 1; got != want || got != (e.Scored() == e.Mean) || got == (e.Scored() == 0) {
-				t.Errorf("size %v: with %v of %d more sessions: got known %v and %v in scores, want %v", size, part, missing, got, e.Scored(), want)
-			}
-		}
-	}
-	if got := Missing([]Trial{trial(1e4, 0.6, 1e4, 0.5)}, noise, withhold, 0.1); got != 0 {
-		t.Errorf("got %d sessions missing from 20000, want 0", got)
-	}
-}
-
 // TestTrialsFadeInAnyOrder delivers the grades of a trial in any order and in batches: the
 // sums are the same, and each session weighs by its age.
 func TestTrialsFadeInAnyOrder(t *testing.T) {

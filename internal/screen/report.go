@@ -2,12 +2,9 @@ package screen
 
 import (
 	"fmt"
-	"math"
+	"github.com/charmbracelet/x/ansi"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/explain/report"
 	"stint/internal/fleet"
@@ -23,7 +20,7 @@ func Report(s Style, name fleet.Name, r report.Report, tables ...[]string) []str
 	}
 	lines = append(lines, "")
 	lines = append(lines, findingLines(s, r.Findings)...)
-	for _, part := range slices.Concat([][]string{figureLines(s, r)}, tables, [][]string{outcomeLines(s, r), stepLines(s, r)}) {
+	for _, part := range slices.Concat([][]string{figureLines(s, r)}, tables, [][]string{outcomeLines(s, r)}) {
 		if len(part) > 0 {
 			lines = append(append(lines, ""), part...)
 		}
@@ -63,9 +60,6 @@ func figureLines(s Style, r report.Report) []string {
 		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},
 		{"fires", fmt.Sprintf("external selector failed %d, gave no ranking %d; follow-up sessions %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
 		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
-	}
-	if r.Older > 0 {
-		rows = append(rows, [2]string{"imported", fmt.Sprintf("%d grades of an older fleet, which only beliefs go by", r.Older)})
 	}
 	var t Table
 	t.Columns = []Column{{}, {}}
@@ -165,60 +159,4 @@ func outcomeLines(s Style, r report.Report) []string {
 		t.Rows = append(t.Rows, Row("open", fmt.Sprint(open), "", ""))
 	}
 	return t.Lines(s)
-}
-
-// stepLines draw how many sessions there were over time, and what their grades were.
-func stepLines(s Style, r report.Report) []string {
-	if r.Step <= 0 || len(r.Steps) == 0 {
-		return nil
-	}
-	n := min(int((r.To.Sub(r.From)+r.Step-1)/r.Step), 120)
-	sessions, grades := make([]float64, n), make([]float64, n)
-	most := 0.0
-	for i := range grades {
-		sessions[i], grades[i] = math.NaN(), math.NaN()
-	}
-	for _, step := range r.Steps {
-		i := min(max(int(step.From.Sub(r.From)/r.Step), 0), n-1)
-		if step.Sessions > 0 {
-			sessions[i] = float64(step.Sessions)
-			most = max(most, sessions[i])
-		}
-		if step.Graded > 0 {
-			grades[i] = step.Mean()
-		}
-	}
-	for i := range sessions {
-		sessions[i] /= max(1, most)
-	}
-	t := Table{Columns: []Column{{}, {}, {}}, Rows: [][]Cell{
-		{{"sessions", Dim}, {spark(sessions), Cyan}, Text(fmt.Sprintf("to %.0f", most))},
-		{{"grades", Dim}, {spark(grades), Green}, Text("0 to 1")},
-		{{"", Dim}, {spanEnds(r.From, r.To, n), Dim}, Text("")},
-	}}
-	return t.Lines(s)
-}
-
-// spark draws numbers in [0,1], one a column; an unknown number is blank.
-func spark(values []float64) string {
-	const eighths = "▁▂▃▄▅▆▇█"
-	var b strings.Builder
-	for _, v := range values {
-		if math.IsNaN(v) {
-			b.WriteByte(' ')
-			continue
-		}
-		b.WriteRune([]rune(eighths)[min(max(int(v*8), 0), 7)])
-	}
-	return b.String()
-}
-
-// spanEnds writes the ends of a line of so many columns below it.
-func spanEnds(from, to time.Time, columns int) string {
-	layout := "15:04"
-	if to.Sub(from) > 24*time.Hour {
-		layout = "2 Jan"
-	}
-	first, last := from.UTC().Format(layout), to.UTC().Format(layout)
-	return first + strings.Repeat(" ", max(1, columns-len(first)-len(last))) + last
 }

@@ -1,8 +1,6 @@
 package store
 
 import (
-	"time"
-
 	"stint/internal/fleet"
 	"stint/internal/rank"
 )
@@ -18,18 +16,7 @@ type Ledger struct {
 	Spent    []DaySpent
 	Resets   []DaySpent // what was struck out of a day's account
 	Missing  []string   // what the record speaks of and does not have, in words
-	Edge     Edge
 }
-
-// Edge marks the beginning of the record, if not all of it is kept.
-type Edge struct {
-	From   time.Time    // runs that ended before may be gone, with all that was theirs; zero: all are kept
-	Fire   fleet.FireID // of fires up to this one inputs, selections and choices are gone
-	Oldest time.Time    // when the oldest of what can go was: a run, or a fire's inputs; zero: there is none
-}
-
-// Gone reports whether a run of this id may have been on record.
-func (e Edge) Gone(id fleet.RunID) bool { return !e.From.IsZero() && id < fleet.NewRunID(e.From, 0) }
 
 // Entry has the part of a run that the figures depend on.
 type Entry struct {

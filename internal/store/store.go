@@ -23,7 +23,6 @@ type Store interface {
 	Places
 	Hosts
 	Record
-	Retention
 	Close() error
 }
 
@@ -170,10 +169,6 @@ type Fires interface {
 	// NotStarted records that a run's unit did not start, and reports true. A run
 	// that has begun all the same is left alone, and its fire's choice with it.
 	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
-	// Import has the graded sessions of an older fleet count in the ranking, with their age: all of them, or none. They
-	// come before the fleet's first session, else [fleet.ErrUsage]. Another import does nothing, and returns how many
-	// sessions are imported already.
-	Import(ctx context.Context, list []rank.Session) (already int, err error)
 	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
 	// Pause keeps fires from starting what it names, in place of an earlier pause
@@ -459,17 +454,6 @@ type Record interface {
 	Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error)
 	// Feedback reads what was said of the work of runs.
 	Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error)
-}
-
-// Retention lets go of what is old.
-type Retention interface {
-	// Edge reads where the record begins.
-	Edge(ctx context.Context) (Edge, error)
-	// Forget has the record begin at a time, or where it begins later, and deletes up to a thousand runs that
-	// ended before that time, with all that was theirs, the inputs and choices of up to a hundred fires, and old
-	// notices; not what something that is kept still needs. It returns how many runs and fires it found:
-	// at 0 there is nothing more.
-	Forget(ctx context.Context, before time.Time) (int, error)
 }
 
 // RunQuery says which runs are asked for. An empty field asks for any.

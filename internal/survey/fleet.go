@@ -136,7 +136,6 @@ func (n nothing) Snapshot(context.Context) (store.Snapshot, error) {
 
 func (nothing) LastRuns(context.Context, store.RunQuery) ([]fleet.Run, error)    { return nil, nil }
 func (nothing) Feedback(context.Context) (map[fleet.RunID]fleet.Feedback, error) { return nil, nil }
-func (nothing) Edge(context.Context) (e store.Edge, err error)                   { return e, nil }
 func (nothing) Run(_ context.Context, id fleet.RunID) (r fleet.Run, err error) {
 	return r, fmt.Errorf("run %s: %w", id, fleet.ErrNotFound)
 }

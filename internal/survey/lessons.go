@@ -13,20 +13,14 @@ import (
 
 // LessonEffect has the recorded effect of one version of a lesson.
 type LessonEffect struct {
-	ID       fleet.LessonID
-	Version  string
-	Active   bool       // there is a file of it
-	Edited   bool       // there is a file of another version
-	With     rank.Tried // its sessions, over all categories
-	Without  rank.Tried // those from which it was withheld
-	Effect   rank.Effect
-	Missing  [2]int                     // graded sessions until each of [EffectSizes] would show
-	Exposure map[fleet.Category]float64 // mean, of the sessions behind what is believed of each
+	ID      fleet.LessonID
+	Version string
+	Active  bool       // there is a file of it
+	Edited  bool       // there is a file of another version
+	With    rank.Tried // its sessions, over all categories
+	Without rank.Tried // those from which it was withheld
+	Effect  rank.Effect
 }
-
-// EffectSizes are the effects, in units of grade, for which [LessonEffect.Missing] says how
-// far off their proof is.
-func EffectSizes() [2]float64 { return [2]float64{0.05, 0.10} }
 
 // lessonKey is one version of a lesson.
 type lessonKey struct {
@@ -66,19 +60,12 @@ func (f *Reader) LessonEffects(ctx context.Context) ([]LessonEffect, error) {
 			}
 			sum.Graded, sum.Empty, sum.Failed = sum.Graded+a.Graded, sum.Empty+a.Empty, sum.Failed+a.Failed
 		}
-		if r.Exposure == nil {
-			r.Exposure = map[fleet.Category]float64{}
-		}
-		r.Exposure[l.Category] = l.Exposure
 	}
 	trials, noise := f.trials(s)
 	list := []LessonEffect{}
 	for _, key := range slices.SortedFunc(maps.Keys(byKey), lessonKey.compare) {
 		r := byKey[key]
 		r.ID, r.Version, r.Effect = key.id, key.version, rank.EffectOf(trials[key], noise)
-		for i, size := range EffectSizes() {
-			r.Missing[i] = rank.Missing(trials[key], noise, f.Withhold, size)
-		}
 		list = append(list, *r)
 	}
 	return list, nil

@@ -2,7 +2,6 @@ package survey
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -177,8 +176,7 @@ func (f *Reader) ResolveRun(ctx context.Context, name, host string, also ...flee
 		return fleet.Run{}, err
 	}
 	if !category {
-		r, err := oneRun(name, runs, also)
-		return r, f.Old(ctx, q.Prefix, err)
+		return oneRun(name, runs, also)
 	}
 	if len(runs) == 0 {
 		return fleet.Run{}, fmt.Errorf("run of category %s: %w", name, fleet.ErrNotFound)
@@ -188,22 +186,6 @@ func (f *Reader) ResolveRun(ctx context.Context, name, host string, also ...flee
 		at = slices.IndexFunc(runs, func(r fleet.Run) bool { return r.Key != "" })
 	}
 	return runs[max(at, 0)], nil
-}
-
-// Old adds to an error of a run that was not found that it is older than what is kept, if each whose id begins so is.
-func (f *Reader) Old(ctx context.Context, begins fleet.RunID, err error) error {
-	if !errors.Is(err, fleet.ErrNotFound) {
-		return err
-	}
-	if edge, unread := f.Record().Edge(ctx); unread == nil && edge.Gone(begins+"{") { // which follows z
-		return fmt.Errorf("%s: %w", BeginsAt(edge), err)
-	}
-	return err
-}
-
-// BeginsAt says from when on there is a record.
-func BeginsAt(edge store.Edge) string {
-	return "older than what is kept, from " + edge.From.Format(time.RFC3339) + " on, as [keep] record says"
 }
 
 // oneRun is the only run whose id begins with prefix, or the one that has it as its id.

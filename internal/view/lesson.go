@@ -2,9 +2,6 @@ package view
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"stint/internal/fleet"
 	"stint/internal/rank"
@@ -54,48 +51,17 @@ func Lesson() View[survey.LessonEffect] {
 		Number("high", "", high),
 		Bool("known", "the interval leaves out zero", func(l lesson) bool { return l.Effect.Known() }),
 		Number("raw", "the difference as observed", func(l lesson) float64 { return l.Effect.Raw }),
-		Word("", "Shows-0.05", "", func(l lesson) string { return shows(l, 0) }).Wide(),
-		Word("", "Shows-0.10", "", func(l lesson) string { return shows(l, 1) }),
 		Int("with", "With", "graded sessions that got it", func(l lesson) int { return l.With.Graded }),
 		Int("without", "Without", "graded sessions from which it was withheld", func(l lesson) int { return l.Without.Graded }),
 		Part("empty", "sessions that found nothing to do", arms(empty), func(l lesson) lesson { return l }),
 		Part("failed", "sessions that failed", arms(failed), func(l lesson) lesson { return l }),
 		Word("", "Empty", "", func(l lesson) string { return fmt.Sprintf("%d/%d", empty(l.With), empty(l.Without)) }),
 		Word("", "Failed", "", func(l lesson) string { return fmt.Sprintf("%d/%d", failed(l.With), failed(l.Without)) }),
-		Each("missing", "", View[missingSessions]{
-			Number("effect", "", func(m missingSessions) float64 { return m.effect }),
-			Int("sessions", "", "", func(m missingSessions) int { return m.sessions }),
-		}, func(l lesson) (list []missingSessions) {
-			for i, size := range survey.EffectSizes() {
-				list = append(list, missingSessions{size, l.Missing[i]})
-			}
-			return list
-		}),
-		ByName("exposure", "number", "", func(l lesson) map[fleet.Category]float64 { return l.Exposure }),
-		Text("", "Exposure", "", func(l lesson) string {
-			var list []string
-			for _, c := range slices.Sorted(maps.Keys(l.Exposure)) {
-				list = append(list, fmt.Sprintf("%s %.2f", c, l.Exposure[c]))
-			}
-			return strings.Join(list, ", ")
-		}),
 	}
 }
 
 // tried reports whether there are grades with the lesson and without.
 func tried(l survey.LessonEffect) bool { return l.With.Graded > 0 && l.Without.Graded > 0 }
-
-// shows says how many more graded sessions show an effect of a size.
-func shows(l survey.LessonEffect, size int) string {
-	switch n := l.Missing[size]; {
-	case !l.Active:
-		return ""
-	case n == 0:
-		return "now"
-	default:
-		return fmt.Sprintf("%d more", n)
-	}
-}
 
 // arms are sessions of the two arms of a trial.
 func arms(of func(rank.Tried) int) View[survey.LessonEffect] {
@@ -103,10 +69,4 @@ func arms(of func(rank.Tried) int) View[survey.LessonEffect] {
 		Int("with", "", "", func(l survey.LessonEffect) int { return of(l.With) }),
 		Int("without", "", "", func(l survey.LessonEffect) int { return of(l.Without) }),
 	}
-}
-
-// missingSessions has the number of graded sessions that are missing to show an effect.
-type missingSessions struct {
-	effect   float64
-	sessions int
 }

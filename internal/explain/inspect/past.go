@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"time"
 
 	"stint/internal/explain/replay"
 	"stint/internal/fleet"
@@ -59,17 +58,7 @@ func (e *Explainer) Denials(ctx context.Context, limit int) ([]fleet.DeniedClaim
 
 // Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
 func (e *Explainer) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
-	r, err := e.Record().Run(ctx, id)
-	return r, e.Old(ctx, id, err)
-}
-
-// Edge says that the record goes back less far than a time, if it does.
-func (e *Explainer) Edge(ctx context.Context, since time.Time) (string, error) {
-	edge, err := e.Record().Edge(ctx)
-	if err != nil || !since.Before(edge.From) {
-		return "", err
-	}
-	return "what ended before may be " + survey.BeginsAt(edge), nil
+	return e.Record().Run(ctx, id)
 }
 
 // Readable says why the record cannot be read, if it cannot.

@@ -49,7 +49,6 @@ func (e *Explainer) Report(ctx context.Context, span store.Span) (report.Report,
 	}
 	for _, b := range e.beliefs(s) {
 		o.Beliefs[b.Category] = b.Beta
-		o.Older += b.Older
 	}
 	before, err := e.Store.RankingAt(ctx, o.From)
 	if err != nil {

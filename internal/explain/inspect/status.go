@@ -121,7 +121,6 @@ type StoppedAgent struct {
 type Belief struct {
 	Category fleet.Category
 	Graded   int // sessions that brought a grade
-	Older    int // of an older fleet, that the belief goes by
 	rank.Beta
 }
 
@@ -361,8 +360,7 @@ func (e *Explainer) beliefs(s store.Snapshot) (list []Belief) {
 	settings := e.Config.Selector.Settings()
 	pool := settings.Prior(arms)
 	for i, name := range names {
-		_, older := arms[i].Behind()
-		list = append(list, Belief{name, arms[i].Graded, older, settings.Belief(arms[i], pool)})
+		list = append(list, Belief{name, arms[i].Graded, settings.Belief(arms[i], pool)})
 	}
 	return list
 }

@@ -35,9 +35,6 @@ type Difference struct {
 // error: a field that they lack must not pass for zero.
 func Read(f fleet.Fire) (rank.Input, error) {
 	var in rank.Input
-	if len(f.Inputs) == 0 {
-		return rank.Input{}, fmt.Errorf("fire %d: what it was decided by is older than what is kept, as [keep] record says", f.ID)
-	}
 	d := json.NewDecoder(bytes.NewReader(f.Inputs))
 	d.DisallowUnknownFields()
 	err := d.Decode(&in)

@@ -19,7 +19,6 @@ type Options struct {
 	Settings rank.Settings
 	Beliefs  map[fleet.Category]rank.Beta // at the end of that time, as the ranking has them
 	Before   map[fleet.Category]rank.Beta // at its beginning; a category that it lacks had no grade on record
-	Older    int                          // sessions of an older fleet that these go by
 	Runs     []fleet.Run                  // the latest, of which lanes are drawn
 	Fires    []fleet.Fire                 // the latest
 	AllRuns  bool                         // Runs are all that there were in that time

@@ -59,7 +59,7 @@ func (p Tx) fill(from Tx) error {
 		t.Fill(there[i])
 	}
 	row, was := p.fleet(), from.fleet()
-	row.Fires, row.Edge, row.Away = was.Fires, was.Edge, was.Away
+	row.Fires, row.Away = was.Fires, was.Away
 	if was.Lineage.Incarnation > 0 { // of its servers, this is none
 		row.Lineage = fleet.Lineage{Incarnation: was.Lineage.Incarnation}
 	}
@@ -77,8 +77,8 @@ func (p Tx) like(from Tx) error {
 		}
 	}
 	is, was := p.fleet(), from.fleet()
-	if is.Fires != was.Fires || is.Edge != was.Edge {
-		return fmt.Errorf("the number of the last fire is %d, not %d, or the record begins elsewhere", is.Fires, was.Fires)
+	if is.Fires != was.Fires {
+		return fmt.Errorf("the number of the last fire is %d, not %d", is.Fires, was.Fires)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package book
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -63,26 +62,6 @@ func (p Tx) learn(e rank.Event) rank.Mark {
 		p.Rankings.Put(table.Ranking{Day: p.Today(), State: *st})
 	}
 	return m
-}
-
-// Import has the graded sessions of an older fleet count, unless some do already: it returns their number.
-func (p Tx) Import(list []rank.Session) (already int, err error) {
-	p.Ahead(p.asksRanking()...)
-	arms := p.ranking().Arms
-	for _, c := range slices.Sorted(maps.Keys(arms)) {
-		if already += arms[c].Older; arms[c].Sessions > 0 || arms[c].Graded > arms[c].Older {
-			err = fmt.Errorf("category %s has had a session of its own, and those of an older fleet come first: %w", c, fleet.ErrUsage)
-		}
-	}
-	if already > 0 {
-		return already, nil
-	} else if err != nil {
-		return 0, err
-	}
-	for _, x := range slices.SortedStableFunc(slices.Values(list), func(a, b rank.Session) int { return a.At.Compare(b.At) }) {
-		p.learn(x.Event(p.arm(x.Category).Round, p.Now()))
-	}
-	return 0, nil
 }
 
 // learnFrom takes what a run's end says of its category into account: a grade, or that

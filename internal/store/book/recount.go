@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/rank"
@@ -17,8 +16,8 @@ import (
 
 // Discrepancies works out anew what the store keeps beside the record of what ran, and returns
 // what does not add up: each stored state of the ranking, the rows of runs beside the events, budgets of days, epochs
-// of claims, and gaps in the record. It cannot see a store that was rewritten as a whole, record and all, nor what
-// was before the edge of the record, if not all of it is kept. The trials of lessons are not worked out.
+// of claims, and gaps in the record. It cannot see a store that was rewritten as a whole, record and all. The trials of
+// lessons are not worked out.
 func Discrepancies(l store.Ledger) []fleet.Discrepancy {
 	r := &recount{Ledger: l, there: map[fleet.RunID]bool{}}
 	for _, e := range l.Runs {
@@ -54,7 +53,7 @@ func (r *recount) fires() {
 		}
 		next = max(next, f.ID+1)
 		for _, c := range f.Choices {
-			if c.Run != "" && !r.there[c.Run] && !r.Edge.Gone(c.Run) {
+			if c.Run != "" && !r.there[c.Run] {
 				r.add(fleet.OffRecord, fmt.Sprintf("run %s of fire %d", c.Run, f.ID), "its row", "missing", "one")
 			}
 		}
@@ -65,7 +64,7 @@ func (r *recount) fires() {
 func (r *recount) ranking() {
 	for _, d := range r.Recount.Off {
 		switch first, _, _ := strings.Cut(d.Figure, "."); first {
-		case "at", "fast", "slow", "slope", "seasons", "lately", "shift", "graded", "older", "alarms", "up", "down", "kept":
+		case "at", "fast", "slow", "slope", "seasons", "lately", "shift", "graded", "alarms", "up", "down", "kept":
 			r.add(fleet.MismatchBelief, string(d.Category), d.Figure, d.Stored, d.Counted)
 		case "events", "state":
 			r.add(fleet.OffRecord, "the ranking", d.Figure, d.Stored, d.Counted)
@@ -92,7 +91,7 @@ func (r *recount) runs() {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(r.Recount.Sessions)) {
-		if !r.there[id] && !r.Edge.Gone(id) {
+		if !r.there[id] {
 			r.add(fleet.OffRecord, "run "+string(id), "its row", "missing", "one")
 		}
 	}
@@ -164,9 +163,6 @@ func (r *recount) budgets() {
 	}
 	order := func(a, b account) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.scope, b.scope)) }
 	for _, at := range slices.SortedFunc(maps.Keys(recorded), order) {
-		if !r.Edge.From.IsZero() && at.day <= r.Edge.From.UTC().Format(time.DateOnly) {
-			continue // runs of that day may be gone
-		}
 		subject, is, comes := fmt.Sprintf("%s on %s", at.scope, at.day), stored[at], recorded[at]
 		r.compare(fleet.OffBudget, subject, "runs", float64(is.Runs), float64(comes.Runs))
 		r.compare(fleet.OffBudget, subject, "tokens", float64(is.Tokens), float64(comes.Tokens))

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/store/table"
@@ -20,7 +19,6 @@ import (
 func TestShrinks(t *testing.T) {
 	t.Parallel()
 	tx := written(noon)
-	tx.Forget([]fleet.RunID{"0r1"}, 0, 1, noon)
 	must.Get(book.Tx{Tx: tx}.RecordFire(store.Firing{}))(t)
 	deleted := map[string]bool{} // tables
 	for _, s := range tx.Save() {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"stint/internal/fleet"
-	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/store/table"
 )
@@ -66,12 +65,6 @@ func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, err
 // the run has begun.
 func (w Writer) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool { return p.NotStarted(fire, run, reason) }, "record start of run %s", run)
-}
-
-// Import has the graded sessions of an older fleet count. All of it is one transaction: if we die before the commit,
-// none counts; if we die after it, calling again changes nothing.
-func (w Writer) Import(ctx context.Context, list []rank.Session) (int, error) {
-	return unrefused(ctx, w, func(p Tx) (int, error) { return p.Import(list) }, "import grades")
 }
 
 // Pause keeps fires from starting a category, or anything.

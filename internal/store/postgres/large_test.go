@@ -12,7 +12,6 @@ import (
 	"stint/internal/store/book"
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
 )
 
 // A record of so many runs of three agents and three machines. A fourth agent has not worked since the beginning.
@@ -62,10 +61,6 @@ func TestLargeRecord(t *testing.T) {
 		"look":    {nil, 500},
 		"session": {begins(given, "retired"), 100},
 		"agent":   {begins(known, ""), 100},
-		"forget": {func(p book.Tx) {
-			p.Fleet.Know(table.Fleet{Edge: store.Edge{From: storetest.Start()}})
-			must.Equal(t, "forgotten", p.Forget(storetest.Start()), 1000)
-		}, 12_000}, // a thousand runs
 	} {
 		var sum int64
 		counted := func(list []table.Statement) error {

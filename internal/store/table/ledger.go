@@ -18,7 +18,6 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 	)
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{
-			edge(&l.Edge),
 			Rankings().Select(func(r Ranking) { stored = append(stored, r.State) }, "order by seq"),
 			Events().Select(func(e rank.Event) {
 				if recount == nil {
@@ -30,14 +29,9 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 			Fires().With("id", "choices").Select(func(f Fire) { l.Fires = append(l.Fires, f.Fire) }, "order by id"),
 			Fleets().Select(func(f Fleet) { l.LastFire = f.Fires }, ""),
 			{SQL: missing, Scan: func(row Scanner) error {
-				var (
-					text string
-					run  fleet.RunID
-				)
-				err := row.Scan(&text, &run)
-				if run == "" || !l.Edge.Gone(run) {
-					l.Missing = append(l.Missing, text)
-				}
+				var text string
+				err := row.Scan(&text)
+				l.Missing = append(l.Missing, text)
 				return err
 			}},
 			Spending().Select(func(s Spent) { l.Spent = append(l.Spent, store.DaySpent{Day: s.Day, Spent: s.Spent}) }, ""),
@@ -59,27 +53,6 @@ func struck(r Reset) store.DaySpent {
 	}}
 }
 
-// edge reads where the record begins.
-func edge(e *store.Edge) Statement {
-	return Statement{
-		SQL: `select kept_from, kept_fire, (select created_at from runs order by id limit 1), (select at from fires where id = kept_fire + 1) from fleet`,
-		Scan: func(row Scanner) error {
-			var run, fire time.Time
-			err := row.Scan(When(&e.From), &e.Fire, When(&run), When(&fire))
-			if e.Oldest = run; run.IsZero() || !fire.IsZero() && fire.Before(run) {
-				e.Oldest = fire
-			}
-			return err
-		},
-	}
-}
-
-// Edge reads where the record begins.
-func (r Reader) Edge(ctx context.Context) (e store.Edge, err error) {
-	err = r.Read(ctx, func(time.Time) []Statement { return []Statement{edge(&e)} })
-	return e, wrap(err, "read where the record begins")
-}
-
 func entries(add func(store.Entry)) Statement {
 	return Statement{
 		SQL: `select id, category, agent, key, epoch, round, load, ended_at, grade, coalesce(final, grade), held, nth, counted, day,
@@ -99,7 +72,7 @@ coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order b
 }
 
 // missing are the runs and fires that another row speaks of and that are not there, and which run.
-const missing = `select 'run ' || followed_by || ', which followed run ' || id, followed_by from runs where followed_by <> '' and followed_by not in (select id from runs)
-union select 'run ' || run || ', which was denied ' || key, run from denials where run not in (select id from runs)
-union select 'fire ' || fire || ' of run ' || id, '' from runs where fire is not null and fire not in (select id from fires)
+const missing = `select 'run ' || followed_by || ', which followed run ' || id from runs where followed_by <> '' and followed_by not in (select id from runs)
+union select 'run ' || run || ', which was denied ' || key from denials where run not in (select id from runs)
+union select 'fire ' || fire || ' of run ' || id from runs where fire is not null and fire not in (select id from fires)
 order by 1`

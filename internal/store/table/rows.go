@@ -11,7 +11,7 @@ func Fleets() Table[Fleet] {
 	return Table[Fleet]{"fleet", 0, func(f *Fleet) []Column {
 		a, l := &f.Away, &f.Lineage
 		return columns(
-			"fires", &f.Fires, "moved", &f.Moved, "kept_from", When(&f.Edge.From), "kept_fire", &f.Edge.Fire,
+			"fires", &f.Fires, "moved", &f.Moved,
 			"away_since", When(&a.Since), "away_until", When(&a.Until), "away_reason", &a.Reason,
 			"incarnation", &l.Incarnation, "servers", JSON{&l.Servers, "{}"},
 			"synchronous", Flag{&l.Synchronous}, "since", When(&l.Since), "lost", &l.Lost,

@@ -56,7 +56,6 @@ func TestCommonSQL(t *testing.T) {
 		"Check":        func() { _, _, _ = r.Check(ctx, "k") },
 		"BudgetResets": func() { _, _ = r.BudgetResets(ctx, at) },
 		"DeniedClaims": func() { _, _ = r.DeniedClaims(ctx, at) },
-		"Edge":         func() { _, _ = r.Edge(ctx) },
 		"Entitled":     func() { _, _ = r.Entitled(ctx, store.Span{From: at}) },
 		"FailedTasks":  func() { _, _ = r.FailedTasks(ctx, store.Span{From: at}, 3) },
 		"Fallbacks":    func() { _, _ = r.Fallbacks(ctx, store.Span{From: at, To: at}) },

@@ -39,10 +39,8 @@ type Tx struct {
 	Resets   Rows[Reset]
 
 	// In brief; none of these is written.
-	Open  Rows[Run]        // where they are, at what, and what is reserved for them
-	Told  Rows[fleet.Tail] // when
-	Old   Rows[Run]        // which
-	Fired Rows[Fire]       // when
+	Open Rows[Run]        // where they are, at what, and what is reserved for them
+	Told Rows[fleet.Tail] // when
 
 	State  *rank.State // the ranking by now; nil: nobody asked for it
 	Stored int         // the last event of the stored state that it was folded from
@@ -61,10 +59,10 @@ func NewTx(learn rank.Settings, read func([]Statement) error) *Tx {
 	// Rows refer to those of tables before theirs.
 	add(tx, &tx.Fleet, Fleets(), apart)
 	add(tx, &tx.Fires, Fires(), stays)
-	add(tx, &tx.Runs, Runs(), shrinks)
+	add(tx, &tx.Runs, Runs(), stays)
 	add(tx, &tx.Claims, Claims(), stays)
-	add(tx, &tx.Events, Events(), shrinks)
-	add(tx, &tx.Rankings, Rankings(), shrinks)
+	add(tx, &tx.Events, Events(), stays)
+	add(tx, &tx.Rankings, Rankings(), stays)
 	add(tx, &tx.Lessons, Lessons(), stays)
 	add(tx, &tx.Agents, Agents(), stays)
 	add(tx, &tx.Spent, Spending(), stays)
@@ -75,11 +73,9 @@ func NewTx(learn rank.Settings, read func([]Statement) error) *Tx {
 	add(tx, &tx.Hosts, Hosts(), shrinks)
 	add(tx, &tx.Heard, LastHeard(), shrinks)
 	add(tx, &tx.Tails, Tails(), shrinks)
-	add(tx, &tx.Denials, Denials(), shrinks)
+	add(tx, &tx.Denials, Denials(), stays)
 	add(tx, &tx.Resets, Resets(), stays)
 	add(tx, &tx.Open, Runs().With("id", "host", "category", "agent", "task", "key", "day", "reserved_tokens", "reserved_usd", "ended_at", "lane_at", "lane_left"), brief)
-	add(tx, &tx.Old, Runs().With("id"), brief)
-	add(tx, &tx.Fired, Fires().With("id", "at"), brief)
 	return tx
 }
 

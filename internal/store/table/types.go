@@ -5,14 +5,12 @@ import (
 
 	"stint/internal/fleet"
 	"stint/internal/rank"
-	"stint/internal/store"
 )
 
 // Fleet is the one row of fleet, which is there from the beginning: what of it writes change.
 type Fleet struct {
 	Fires fleet.FireID // the number of the last fire
 	Moved string       // where the store is from now on; empty: here
-	Edge  store.Edge   // where the record begins, without the oldest
 
 	Away    fleet.Away    // the reviewer's last word
 	Lineage fleet.Lineage // zero: it is a single machine's

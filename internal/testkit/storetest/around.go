@@ -111,7 +111,3 @@ func (a around) Abandon(ctx context.Context, g store.Gone) (bool, error) {
 func (a around) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
 	return a.do("SeePlaces", func() error { return a.Store.SeePlaces(ctx, at, list) })
 }
-
-func (a around) Forget(ctx context.Context, before time.Time) (int, error) {
-	return answered(a, "Forget", func() (int, error) { return a.Store.Forget(ctx, before) })
-}

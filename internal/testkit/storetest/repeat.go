@@ -53,10 +53,6 @@ func repeatedWrites() map[string]repeated {
 		m := fleet.TaskMemory{Task: "fix", TaskLeft: fleet.TaskLeft{State: fleet.StateDone, Source: "tracker", Owed: "done"}}
 		must.Do(t, b.LeaveTask(t.Context(), store.Hold{Key: "k", Holder: bob, Epoch: 1}, m))
 	}
-	pastOnce := func(t *testing.T, b bundle) {
-		b.session(t, "code", 0.5)
-		b.clock.Advance(24 * time.Hour)
-	}
 	here := fleet.Host{ID: "a", Name: "one", Boot: "1"}
 	onHost := func(t *testing.T, b bundle) {
 		r := plannedRun("0r1")
@@ -176,13 +172,9 @@ func repeatedWrites() map[string]repeated {
 		"forget a machine":  {isGone, silent(func(ctx context.Context, b bundle) error { return b.ForgetHost(ctx, "a") }), nil},
 		"ask to stop":       {works, func(ctx context.Context, b bundle) (any, error) { return b.AskToStop(ctx, "0r1", "why") }, nil},
 		"pause":             {held, silent(func(ctx context.Context, b bundle) error { return b.Pause(ctx, fleet.Pause{Reason: "x"}) }), nil},
-		"import": {held, func(ctx context.Context, b bundle) (any, error) {
-			return b.Import(ctx, []rank.Session{{Category: "code", Grade: new(0.5), At: Start().Add(-time.Hour), Agent: "claude"}})
-		}, 1},
-		"resume":    {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
-		"go away":   {held, silent(func(ctx context.Context, b bundle) error { return b.SetAway(ctx, fleet.Away{Reason: "why"}) }), nil},
-		"forget":    {pastOnce, func(ctx context.Context, b bundle) (any, error) { return b.Forget(ctx, Start().Add(time.Hour)) }, 0},
-		"come back": {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ClearAway(ctx); return err }), nil},
+		"resume":            {held, silent(func(ctx context.Context, b bundle) error { _, err := b.Resume(ctx, ""); return err }), nil},
+		"go away":           {held, silent(func(ctx context.Context, b bundle) error { return b.SetAway(ctx, fleet.Away{Reason: "why"}) }), nil},
+		"come back":         {away, silent(func(ctx context.Context, b bundle) error { _, err := b.ClearAway(ctx); return err }), nil},
 	}
 }
 

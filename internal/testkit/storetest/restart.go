@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"cmp"
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -39,9 +38,7 @@ func (contract) Restarts(t *testing.T, b bundle) {
 			"resume":  h.resume,
 			"again":   h.again,
 			"wait":    h.wait,
-			"import":  h.imports,
 			"restart": h.restart,
-			"forget":  h.forgets,
 		})
 		h.restart(rt)
 	})
@@ -52,35 +49,6 @@ type memory struct {
 	*rank.State
 	fires   fleet.FireID
 	lessons []store.Lesson
-}
-
-// imports takes over an older fleet's sessions, which only one without its own does, once.
-func (h *history) imports(rt *rapid.T) {
-	var list []rank.Session
-	for range rapid.IntRange(1, 70).Draw(rt, "sessions") {
-		list = append(list, rank.Session{
-			Category: rapid.SampledFrom([]fleet.Category{"code", "docs"}).Draw(rt, "category"), Grade: new(rapid.Float64Range(0, 1).Draw(rt, "grade")),
-			At: h.clock.Now().Add(-time.Duration(rapid.IntRange(0, 1e6).Draw(rt, "minutes")) * time.Minute), Agent: "old",
-		})
-	}
-	want, own := 0, false
-	for _, a := range h.Arms {
-		want, own = want+a.Older, own || a.Sessions > 0
-	}
-	got, err := h.Import(h.t.Context(), list)
-	switch {
-	case want > 0:
-		must.Do(h.t, err)
-		same(h.t, "imported already", got, want)
-	case own:
-		mustBe(h.t, err, fleet.ErrUsage)
-	default:
-		must.Do(h.t, err)
-		slices.SortStableFunc(list, func(a, b rank.Session) int { return a.At.Compare(b.At) })
-		for _, x := range list {
-			h.learn(x.Event(h.State.Arm(x.Category).Round, h.clock.Now()))
-		}
-	}
 }
 
 // learn folds the next event.
@@ -279,19 +247,6 @@ func (h *history) used(s session) {
 	if use != (rank.Amounts{-1, -1, -1}) {
 		h.learn(rank.Event{Kind: rank.Used, Category: r.Category, Agent: r.Agent, Use: use, Assumed: r.Usage.Cost == fleet.CostAssumed})
 	}
-}
-
-// forgets has the record begin at some time since the store was made.
-func (h *history) forgets(rt *rapid.T) {
-	from := Start().Add(time.Duration(rapid.Int64Range(1, int64(h.clock.Now().Sub(Start()))+2).Draw(rt, "from")))
-	if len(h.ended) > 0 && rapid.Bool().Draw(rt, "at an end") {
-		from = h.mustRun(h.t, rapid.SampledFrom(h.ended).Draw(rt, "whose").run.ID).EndedAt.Add(time.Millisecond)
-	}
-	must.Get(h.Forget(h.t.Context(), from))(h.t)
-	h.ended = slices.DeleteFunc(h.ended, func(s session) bool {
-		_, err := h.Run(h.t.Context(), s.run.ID)
-		return errors.Is(err, fleet.ErrNotFound)
-	})
 }
 
 // again ends a session that has ended, as one would who never heard of that.

@@ -29,12 +29,12 @@ type Open func(t *testing.T, now func() time.Time, s rank.Settings) func() store
 type contract struct{}
 
 // Differing are the tests of what each database does in its own way; the rules are the same code on all of them, which
-// passes every test on one. Same and Repeat make each write but three, and the first compares all rows with those in
-// memory: Denials, Forget and ForgetInBetween make the three. The others have writes at once, values that SQL has its
+// passes every test on one. Same and Repeat make each write but one, and the first compares all rows with those in
+// memory: Denials makes the one. The others have writes at once, values that SQL has its
 // own view of, and reads that find some rows of many, or put them in order.
 func Differing() []string {
 	return []string{
-		"Same", "Repeat", "Denials", "Forget", "ForgetInBetween",
+		"Same", "Repeat", "Denials",
 		"Crowd", "BudgetRace", "SlotsRace", "PlacesRace", "RecordFireAtOnce", "EntitleAtOnce",
 		"Text", "SnapshotOfAnything", "AbsurdBill",
 		"List", "RunQuery", "RunPages", "FireQuery", "LastFires", "Entitled", "LessonUses", "Tallies", "TalliesOfNever",

@@ -7,8 +7,6 @@ create table fleet (
   workspace text not null,
   fires     integer not null default 0,        -- the number of the last fire
   moved     text not null default '',          -- the store to which all of it was copied; empty: it is in use
-  kept_from integer,                           -- runs that ended before may be gone, with all that was theirs; null: all are kept
-  kept_fire integer not null default 0,        -- of fires up to this one inputs, selections and choices are gone
   boot      text not null default '',          -- the machine's start since which the store's clock goes; empty: it is the machine's
   booted_at integer not null default 0,        -- when that was, by the store's clock
   away_since  integer,                         -- nobody reviews for a while; null: somebody does
