@@ -2,101 +2,63 @@ package web
 
 import (
 	"context"
-	"sync"
+	"fmt"
+	"net/http"
+	"strconv"
 	"time"
 
 	"stint/internal/explain/inspect"
+	"stint/internal/fleet"
 )
 
-const (
-	// lookEvery is the interval of looks for changes while anybody waits for one.
-	lookEvery = time.Second
-	// maxWaiting bounds how many may wait: each is a connection and a goroutine.
-	maxWaiting = 64
-)
+// lookEvery is the time between two looks for a change, however many pages ask.
+const lookEvery = time.Second
 
-// unavailable is the version of a fleet that cannot be read.
+// unavailable is the version of a fleet that cannot be read. A page says why.
 const unavailable = "unavailable"
 
-// version is the state as it is now. A fleet that cannot be read has one, too: it ends
-// when the fleet can be read again.
+// change answers a page that asks every two seconds, as long as somebody sees it.
+type change struct {
+	Version string `json:"version"`         // another than the page's: there is something new on it
+	Log     string `json:"log,omitempty"`   // of a run: whole lines that its agent has printed since
+	To      int64  `json:"to,omitempty"`    // where they end
+	Reset   bool   `json:"reset,omitempty"` // the log does not go on from there: the page is to be loaded anew
+}
+
+// version is that of the fleet, a second ago at most.
 func (s *site) version(ctx context.Context) string {
-	v := unavailable
-	_ = s.with(ctx, func(e *inspect.Explainer) error { // the page says why
-		v = e.Version(ctx)
-		return nil
-	})
-	return v
-}
-
-// changes reports every new version to those who wait. One goroutine looks, for all of them,
-// and only while there are any.
-type changes struct {
-	look func(context.Context) string
-
-	mu      sync.Mutex
-	waiting map[chan string]bool
-	last    string
-	stop    context.CancelFunc // of who looks; nil: nobody does
-}
-
-// wait gives a channel that always holds the latest version that was not yet taken from
-// it, and what to call when it is no longer wanted. It reports false when there are too
-// many already.
-func (c *changes) wait(parent context.Context) (versions <-chan string, leave func(), ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.waiting) >= maxWaiting {
-		return nil, nil, false
+	s.looks.Lock()
+	defer s.looks.Unlock()
+	if s.o.Now().Sub(s.lookedAt).Abs() >= lookEvery {
+		ctx = context.WithoutCancel(ctx) // others wait for it, too
+		s.last = unavailable
+		_ = s.with(ctx, func(e *inspect.Explainer) error {
+			s.last = e.Version(ctx)
+			return nil
+		})
+		s.lookedAt = s.o.Now()
 	}
-	mine := make(chan string, 1)
-	c.waiting[mine] = true
-	switch {
-	case c.stop == nil:
-		var ctx context.Context
-		ctx, c.stop = context.WithCancel(context.WithoutCancel(parent)) // it looks for others, too
-		go c.run(ctx)
-	case c.last != "":
-		mine <- c.last
-	}
-	return mine, func() { c.leave(mine) }, true
+	return s.last
 }
 
-func (c *changes) leave(mine chan string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.waiting, mine)
-	if len(c.waiting) == 0 && c.stop != nil {
-		c.stop()
-		c.stop, c.last = nil, ""
-	}
+func (s *site) changed(w http.ResponseWriter, r *http.Request) {
+	writeJSON(w, r, http.StatusOK, change{Version: s.version(r.Context())})
 }
 
-func (c *changes) run(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		c.tell(ctx, c.look(ctx))
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (c *changes) tell(ctx context.Context, v string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if ctx.Err() != nil || v == c.last {
+// runChanged answers the page of a run that is under way, which has the log up to a place.
+func (s *site) runChanged(w http.ResponseWriter, r *http.Request) {
+	from, err := strconv.ParseInt(r.URL.Query().Get("from"), 10, 64)
+	if err != nil || from < 0 {
+		s.failed(w, r, fmt.Errorf("from: want a number of bytes: %w", fleet.ErrUsage), true)
 		return
 	}
-	c.last = v
-	for one := range c.waiting {
-		select {
-		case <-one: // an older one that was not taken
-		default:
-		}
-		one <- v
+	log, format, ok := s.asked(w, r)
+	if !ok {
+		return
 	}
+	c := change{Version: s.version(r.Context()), To: from} // before the log is read: the end of a run changes it
+	if l := s.read(log, from, true, format); l.Missing == "" {
+		c.Log, c.To, c.Reset = l.Text, l.To, l.Cut
+	}
+	writeJSON(w, r, http.StatusOK, c)
 }

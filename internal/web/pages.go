@@ -36,7 +36,7 @@ func (s *site) claims(r *http.Request, e *inspect.Explainer) (content, error) {
 	if b.Denials, err = e.Denials(r.Context(), pageRows); err != nil {
 		return content{}, err
 	}
-	return content{Title: "Claims", Live: true, Events: "/events", Body: b, Object: view.Claims().JSON(view.Held(held))}, nil
+	return content{Title: "Claims", Live: true, Body: b, Object: view.Claims().JSON(view.Held(held))}, nil
 }
 
 func (b claimsBody) html(f frame) h.HTML {
@@ -71,7 +71,7 @@ func (s *site) fires(r *http.Request, e *inspect.Explainer) (content, error) {
 		b.Older = fmt.Sprintf("/fires?before=%d", list[pageRows-1].ID)
 	}
 	b.Fires = list
-	return content{Title: "Fires", Live: !b.Paged, Events: "/events", Body: b, Object: view.Fires().JSON(list)}, nil
+	return content{Title: "Fires", Live: !b.Paged, Body: b, Object: view.Fires().JSON(list)}, nil
 }
 
 func (b firesBody) html(f frame) h.HTML {
@@ -122,7 +122,7 @@ func (s *site) runs(r *http.Request, e *inspect.Explainer) (content, error) {
 		b.Runs = b.Runs[:pageRows]
 		b.Older = "/runs?" + address(q, b.Runs[pageRows-1].ID)
 	}
-	return content{Title: "Runs", Live: !b.Paged, Events: "/events", Body: b, Object: view.Runs().JSON(b.Runs)}, nil
+	return content{Title: "Runs", Live: !b.Paged, Body: b, Object: view.Runs().JSON(b.Runs)}, nil
 }
 
 func (b runsBody) html(f frame) h.HTML {

@@ -35,7 +35,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 	t.Parallel()
 	b, fire, ended, open := worked(t)
 	for path, wants := range map[string][]string{
-		"/":                                {"In use", string(open), "Needs attention", "stint resume triage", "<svg", `data-events="/events"`, `http-equiv="refresh"`},
+		"/":                                {"In use", string(open), "Needs attention", "stint resume triage", "<svg", `data-changes="/changes"`, `http-equiv="refresh"`},
 		"/ranking":                         {"Scores", "wins with", "part-ts", fmt.Sprintf("fire=%d", fire-1)},
 		fmt.Sprintf("/ranking?fire=%d", 1): {"Ranking of fire"},
 		"/review":                          {string(ended), `data-label="State"><bdi>waiting<`, `data-label="Lines">1<`},
@@ -50,7 +50,7 @@ func TestPagesShowTheFleet(t *testing.T) {
 		"/runs?agent=fake":                 {string(ended), "selected>fake"},
 		"/runs?agent=none":                 {"No such run"},
 		"/runs/" + string(ended):           {"Terms of the grade", "0.75", "begin\n", "over\n", "Denied"},
-		"/runs/" + string(open):            {"running", "at work\n", "/events", `http-equiv="refresh"`},
+		"/runs/" + string(open):            {"running", "at work\n", "/changes", `http-equiv="refresh"`},
 		"/report":                          {"Categories", "<svg"},
 		"/report?since=all":                {"Categories"},
 	} {
@@ -166,7 +166,7 @@ func TestPagesThatAreNot(t *testing.T) {
 	b, _, _, _ := worked(t)
 	for path, want := range map[string]int{
 		"/nothing": 404, "/fires/999": 404, "/runs/0000000000000000": 404, "/runs/0000000000000000/log": 404,
-		"/runs/0000000000000000/events": 404, "/fires/0": 400, "/fires/x": 400, "/fires/-1": 400, "/runs/UPPER": 400, "/runs/..%2f..%2fstint.db": 400,
+		"/runs/0000000000000000/changes?from=0": 404, "/fires/0": 400, "/fires/x": 400, "/fires/-1": 400, "/runs/UPPER": 400, "/runs/..%2f..%2fstint.db": 400,
 		"/runs/..%2f..%2fstint.db/log": 400, "/runs?outcome=won": 400, "/runs?before=%2f": 400, "/ranking?fire=x": 400, "/ranking?fire=99": 404,
 		"/?span=1y": 400, "/review/UPPER": 400, "/report?since=1y": 400,
 	} {

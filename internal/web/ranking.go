@@ -33,7 +33,7 @@ func (s *site) ranking(r *http.Request, e *inspect.Explainer) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	v := content{Title: "Ranking", Live: id == 0, Events: "/events", Body: rankingBody{}, Object: view.Ranking(nil, nil).JSON(fleet.Fire{})}
+	v := content{Title: "Ranking", Live: id == 0, Body: rankingBody{}, Object: view.Ranking(nil, nil).JSON(fleet.Fire{})}
 	if id == 0 {
 		id = last
 	}
@@ -102,7 +102,7 @@ func (s *site) fire(r *http.Request, e *inspect.Explainer) (content, error) {
 		return content{}, err
 	}
 	b := newFireBody(d, id >= last)
-	return content{Title: fmt.Sprintf("Fire %d", id), Live: b.Last, Events: "/events", Body: b, Object: b.object()}, nil
+	return content{Title: fmt.Sprintf("Fire %d", id), Live: b.Last, Body: b, Object: b.object()}, nil
 }
 
 // newFireBody lays out a fire.

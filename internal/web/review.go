@@ -27,7 +27,7 @@ type reviewBody struct {
 const maxItems = 200
 
 func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
-	v := content{Title: "Review", Live: true, Events: "/events"}
+	v := content{Title: "Review", Live: true}
 	var (
 		target review.Target
 		items  []review.Item
@@ -142,7 +142,7 @@ type tasksBody struct{ Tasks []view.TaskEntry }
 
 func (s *site) tasks(r *http.Request, e *inspect.Explainer) (content, error) {
 	list, err := s.o.Tasks(r.Context(), e)
-	return content{Title: "Tasks", Live: true, Events: "/events", Body: tasksBody{list}, Object: view.Tasks().JSON(list)}, err
+	return content{Title: "Tasks", Live: true, Body: tasksBody{list}, Object: view.Tasks().JSON(list)}, err
 }
 
 func (b tasksBody) html(f frame) h.HTML {

@@ -37,6 +37,7 @@ type logView struct {
 	Text     string // made safe to show
 	From, To int64  // which bytes of the log it is
 	Missing  string // why there is nothing to show
+	Cut      bool   // it does not go on from where a page has it
 }
 
 func (b runBody) html(f frame) h.HTML {
@@ -152,13 +153,17 @@ func (l logView) html(id fleet.RunID) h.HTML {
 const logShown = 64 << 10
 
 func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {
-	d, err := s.detail(r, e)
+	id, err := runOf(r)
+	if err != nil {
+		return content{}, err
+	}
+	d, err := e.RunDetail(r.Context(), id)
 	if err != nil {
 		return content{}, err
 	}
 	v := content{Title: "Run " + string(d.ID), Object: view.RunDetail().JSON(d)}
 	if v.Live = d.EndedAt.IsZero(); v.Live {
-		v.Events = "/runs/" + string(d.ID) + "/events"
+		v.Changes = "/runs/" + string(d.ID) + "/changes"
 	}
 	if wantsJSON(r) {
 		return v, nil
@@ -175,19 +180,10 @@ func (s *site) logOf(d inspect.RunDetail, grows bool, f preset.CLI) logView {
 	if d.Swept != "" {
 		return logView{Missing: d.Swept}
 	}
-	return s.tail(d.Files.Log, grows, f)
+	return s.read(d.Files.Log, -1, grows, f)
 }
 
-// detail reads the run that a request names. Its id is checked before it becomes part of
-// any path.
-func (s *site) detail(r *http.Request, e *inspect.Explainer) (inspect.RunDetail, error) {
-	id, err := runOf(r)
-	if err != nil {
-		return inspect.RunDetail{}, err
-	}
-	return e.RunDetail(r.Context(), id)
-}
-
+// runOf checks the id that a request names before it becomes part of any path.
 func runOf(r *http.Request) (fleet.RunID, error) {
 	id, err := fleet.ParseRunID(part(r, "run"))
 	if err != nil {
@@ -196,18 +192,21 @@ func runOf(r *http.Request) (fleet.RunID, error) {
 	return id, err
 }
 
-// asked looks up the run that a request names, and how its log is written, or answers why there is none.
-func (s *site) asked(w http.ResponseWriter, r *http.Request) (d inspect.RunDetail, f preset.CLI, ok bool) {
-	var wrong error
+// asked finds the log of the run that a request names, and how it is written, or answers why there is none.
+func (s *site) asked(w http.ResponseWriter, r *http.Request) (log string, f preset.CLI, ok bool) {
+	id, wrong := runOf(r)
 	err := s.with(r.Context(), func(e *inspect.Explainer) error {
-		d, wrong = s.detail(r, e)
-		f = e.Config.Agents[d.Agent].CLI
+		if wrong == nil {
+			var run fleet.Run
+			run, wrong = e.Run(r.Context(), id)
+			log, f = fleet.FilesOf(e.Config.State, id).Log, e.Config.Agents[run.Agent].CLI
+		}
 		return nil
 	})
 	if err = errors.Join(err, wrong); err != nil {
 		s.failed(w, r, err, wrong != nil)
 	}
-	return d, f, err == nil
+	return log, f, err == nil
 }
 
 // openLog opens a log, of which an agent may have made something else: nobody is to read by
@@ -225,9 +224,12 @@ func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// tail reads the end of a log: from where the first whole line begins, if the beginning of
-// the log is not shown, and, while the log grows, to where the last whole one ends.
-func (s *site) tail(path string, grows bool, f preset.CLI) (b logView) {
+// maxPart bounds what a page that asks again gets of a log: one that grows faster is loaded anew.
+const maxPart = 1 << 20
+
+// read reads a log from where a page has it, or below 0 its end: from where the first whole line begins, if the
+// beginning is not shown. While the log grows, it is read to where the last whole line ends.
+func (s *site) read(path string, from int64, grows bool, f preset.CLI) (b logView) {
 	file, info, err := s.openLog(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -236,17 +238,23 @@ func (s *site) tail(path string, grows bool, f preset.CLI) (b logView) {
 		return logView{Missing: err.Error()}
 	}
 	defer file.Close()
-	b.From = max(0, info.Size()-logShown)
-	data := make([]byte, info.Size()-b.From)
+	goesOn, size := from >= 0, info.Size()
+	if b.From = max(0, size-logShown); goesOn {
+		b.From, b.Cut = from, size < from || size-from > maxPart
+	}
+	if b.Cut {
+		return b
+	}
+	data := make([]byte, size-b.From)
 	n, err := file.ReadAt(data, b.From)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return logView{Missing: err.Error()}
 	}
 	data = data[:n]
-	if first := bytes.IndexByte(data, '\n'); b.From > 0 && first >= 0 {
+	if first := bytes.IndexByte(data, '\n'); !goesOn && b.From > 0 && first >= 0 {
 		data, b.From = data[first+1:], b.From+int64(first)+1
 	}
-	if last := bytes.LastIndexByte(data, '\n'); grows && last >= 0 {
+	if last := bytes.LastIndexByte(data, '\n'); grows && (goesOn || last >= 0) {
 		data = data[:last+1]
 	}
 	b.To = b.From + int64(len(data))
@@ -258,19 +266,22 @@ func (s *site) tail(path string, grows bool, f preset.CLI) (b logView) {
 
 // log serves the whole log as it is: as text, which a browser makes nothing else of.
 func (s *site) log(w http.ResponseWriter, r *http.Request) {
-	d, _, ok := s.asked(w, r)
+	log, _, ok := s.asked(w, r)
 	if !ok {
 		return
 	}
-	f, info, err := s.openLog(d.Files.Log)
+	f, info, err := s.openLog(log)
 	if err != nil {
-		s.fail(w, r, failure{Status: http.StatusNotFound, Title: "No log", Text: "run " + string(d.ID) + " has no log"})
+		s.fail(w, r, failure{Status: http.StatusNotFound, Title: "No log", Text: "run " + r.PathValue("run") + " has no log"})
 		return
 	}
 	defer f.Close()
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	http.ServeContent(&patient{w, http.NewResponseController(w), s.o.Now}, r, "", info.ModTime(), f)
 }
+
+// sendWithin is the time for a piece of a log to be taken.
+const sendWithin = 10 * time.Second
 
 // patient gives each piece its own time to be taken: a log has up to 64 MiB, and a phone
 // may be far away, but a client that takes nothing is not waited for.

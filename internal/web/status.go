@@ -67,7 +67,7 @@ func (s *site) status(r *http.Request, e *inspect.Explainer) (content, error) {
 	if err != nil {
 		return content{}, err
 	}
-	v := content{Title: "Status", Live: true, Events: "/events", Object: view.Status(e.Config.Fleet).JSON(st)}
+	v := content{Title: "Status", Live: true, Object: view.Status(e.Config.Fleet).JSON(st)}
 	if wantsJSON(r) {
 		return v, nil
 	}

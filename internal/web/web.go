@@ -1,5 +1,5 @@
 // Package web is the fleet as browsers and Prometheus see it: pages, a
-// JSON object for each of them, and events that report changes. It asks anew for
+// JSON object for each of them, and whether something has changed. It asks anew for
 // every request, keeps no answer, and hands on what a person decides about work in review.
 //
 // Every page works without a script, by reloading; with one it is replaced in place when
@@ -11,6 +11,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"encoding/json"
@@ -20,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"stint/internal/explain/inspect"
@@ -57,7 +59,10 @@ type site struct {
 	o       Options
 	working chan struct{} // as many as may look at once
 	summing chan struct{} // the one that may sum up the record
-	changes *changes
+
+	looks    sync.Mutex
+	lookedAt time.Time // for a change
+	last     string    // the version then
 }
 
 // maxLooks bounds how many requests look at the store at once: each opens it for itself.
@@ -70,11 +75,9 @@ const takenWithin = 30 * time.Second
 //go:embed static
 var files embed.FS
 
-// New makes the pages. Streams of events end with their request: the server must cancel
-// its base context when it is to end.
+// New makes the pages.
 func New(o Options) http.Handler {
 	s := &site{o: o, working: make(chan struct{}, maxLooks), summing: make(chan struct{}, 1)}
-	s.changes = &changes{look: s.version, waiting: map[chan string]bool{}}
 	mux := http.NewServeMux()
 	for _, p := range []struct {
 		path string
@@ -106,8 +109,8 @@ func New(o Options) http.Handler {
 		return s.o.Reject(run, r.PostFormValue("tip"), r.PostFormValue("reason"))
 	}))
 	mux.HandleFunc("GET /runs/{run}/log", s.log)
-	mux.HandleFunc("GET /runs/{run}/events", s.runEvents)
-	mux.HandleFunc("GET /events", s.events)
+	mux.HandleFunc("GET /runs/{run}/changes", s.runChanged)
+	mux.HandleFunc("GET /changes", s.changed)
 	mux.HandleFunc("GET /metrics", s.metrics)
 	mux.HandleFunc("GET /healthz", s.healthz)
 	for name, kind := range map[string]string{
@@ -135,11 +138,11 @@ func asset(name, kind string) http.HandlerFunc {
 
 // content has the content of a page.
 type content struct {
-	Title  string
-	Live   bool   // it may change while one looks
-	Events string // where it hears of that
-	Body   body   // for people
-	Object any    // the same for programs
+	Title   string
+	Live    bool   // it may change while one looks
+	Changes string // where it asks for that; empty: where all pages do
+	Body    body   // for people
+	Object  any    // the same for programs
 }
 
 // body is the content of a page, which makes its HTML.
@@ -238,7 +241,10 @@ func (f frame) html() h.HTML {
 	}
 	// Without a script a page that may change is loaded anew.
 	reload := h.El("noscript", h.El("meta", h.Attr("http-equiv", "refresh"), h.Attr("content", "10")))
-	stamp := screen.Stamp(f.Now)
+	stamp, changes := screen.Stamp(f.Now), ""
+	if f.Live {
+		changes = cmp.Or(f.Changes, "/changes")
+	}
 	return h.Join(h.Trusted("<!doctype html>\n"), h.El("html", h.Attr("lang", "en"),
 		h.El("head",
 			h.El("meta", h.Attr("charset", "utf-8")),
@@ -249,7 +255,7 @@ func (f frame) html() h.HTML {
 			h.El("link", h.Attr("rel", "icon"), h.Attr("type", "image/svg+xml"), h.Attr("href", "/icon.svg")),
 			h.El("script", h.Attr("src", "/script.js"), h.Flag("defer", true)),
 			h.If(f.Live, reload)),
-		h.El("body", h.Attr("data-events", f.Events), h.Attr("data-now", fmt.Sprint(f.Now.UnixMilli())),
+		h.El("body", h.Attr("data-changes", changes), h.Attr("data-now", fmt.Sprint(f.Now.UnixMilli())),
 			link("#main", h.Attr("class", "skip"), "Skip to content"),
 			h.El("header",
 				link("/", h.Attr("class", "brand"), hidden("span.mark"), "stint ", h.El("b#fleet", f.Fleet)),
@@ -340,7 +346,7 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, f failure) {
 	page := s.frame(r)
 	page.content = content{Title: f.Title, Body: f}
 	if f.Status == http.StatusServiceUnavailable { // it may be over soon
-		page.Live, page.Events, page.Change = true, "/events", unavailable
+		page.Live, page.Change = true, unavailable
 	}
 	render(w, f.Status, page)
 }

@@ -6,7 +6,7 @@
   const link = document.getElementById("link");
   const skew = Date.now() - Number(document.body.dataset.now); // of our clock to the server's
   const keptLog = 2000; // pieces of a log that are kept on the page
-  let asking = false, again = false, source = null;
+  let asking = false, again = false, polling = false;
 
   const span = (ms) => {
     let s = Math.round(ms / 1000);
@@ -50,7 +50,7 @@
     const focused = document.activeElement, log = document.getElementById("log"), shown = page.getElementById("log");
     const lefts = scrolled(before).map((e) => e.scrollLeft), y = window.scrollY;
     const place = log && log.scrollTop, atEnd = log && isAtEnd(log);
-    const live = page.body.dataset.events !== "";
+    const live = page.body.dataset.changes !== "";
     if (log && shown && live) shown.replaceWith(log); // what was followed goes on
     before.replaceWith(after);
     scrolled(after).forEach((e, i) => { e.scrollLeft = lefts[i] || 0; });
@@ -65,11 +65,7 @@
     const asOf = page.getElementById("as-of");
     if (asOf) document.getElementById("as-of").replaceWith(asOf);
     document.title = page.title;
-    if (document.body.dataset.events !== page.body.dataset.events) {
-      document.body.dataset.events = page.body.dataset.events;
-      disconnect();
-      connect();
-    }
+    document.body.dataset.changes = page.body.dataset.changes;
     tick();
   };
 
@@ -95,40 +91,37 @@
   const append = (text, to) => {
     const log = document.getElementById("log");
     if (!log) { refresh(); return; }
-    log.dataset.to = to; // from there goes on who connects anew
+    log.dataset.to = to; // from there the next part goes on
     const atEnd = isAtEnd(log);
     log.appendChild(document.createTextNode(text));
     while (log.childNodes.length > keptLog) log.firstChild.remove();
     if (atEnd) log.scrollTop = log.scrollHeight;
   };
 
-  const disconnect = () => { if (source) source.close(); source = null; };
-
-  const connect = () => {
-    const path = document.body.dataset.events;
-    if (!path || source || document.hidden) return;
-    const log = document.getElementById("log");
-    source = new EventSource(log ? path + "?from=" + (log.dataset.to || 0) : path);
-    source.addEventListener("open", () => say(""));
-    source.addEventListener("error", () => {
+  // A page that nobody sees asks for nothing.
+  const poll = async () => {
+    const path = document.body.dataset.changes, log = document.getElementById("log");
+    if (!path || polling || document.hidden) return;
+    polling = true;
+    try {
+      const answer = await fetch(log ? path + "?from=" + (log.dataset.to || 0) : path, { cache: "no-store" });
+      const change = answer.ok ? await answer.json() : {};
+      say("");
+      if (change.reset) location.reload();
+      if (change.log) append(change.log, change.to);
+      if (change.version !== document.getElementById("main").dataset.version) refresh();
+    } catch {
       say("no connection: trying again");
-      if (source && source.readyState === EventSource.CLOSED) { disconnect(); setTimeout(connect, 5000); }
-    });
-    source.addEventListener("change", (e) => {
-      if (JSON.parse(e.data).version !== document.getElementById("main").dataset.version) refresh();
-    });
-    source.addEventListener("log", (e) => append(JSON.parse(e.data), e.lastEventId));
-    source.addEventListener("reset", () => { disconnect(); location.reload(); });
-    source.addEventListener("end", () => { disconnect(); say(""); refresh(); });
+    } finally {
+      polling = false;
+    }
   };
 
   setInterval(() => { tick(); if (again) refresh(); }, 1000);
-  // A page that nobody sees gives its connection back: browsers have six for each site, and
-  // with six pages in tabs no seventh would load.
-  document.addEventListener("visibilitychange", () => { if (document.hidden) disconnect(); else connect(); });
-  addEventListener("pagehide", disconnect);
+  setInterval(poll, 2000);
+  document.addEventListener("visibilitychange", poll);
   addEventListener("pageshow", (e) => { if (e.persisted) location.reload(); });
   const log = document.getElementById("log");
-  if (log && document.body.dataset.events) log.scrollTop = log.scrollHeight;
-  connect();
+  if (log && document.body.dataset.changes) log.scrollTop = log.scrollHeight;
+  poll();
 })();
