@@ -138,7 +138,7 @@ func TestPresetOfAProtocol(t *testing.T) {
 		must.Equal(t, program, got, want, plain)
 	}
 	got := agent("command = [\"claude-agent-acp\"]\nbox = \"open\"\ncli.silence = \"1h\"")
-	if got.CLI.Silence != "1h" || got.Sandboxed() || len(got.Programs()) != 1 || len(got.CLI.Kept) == 0 || got.CLI.Sessions != preset.Named("claude").CLI.Sessions {
+	if got.CLI.Silence != "1h" || got.Sandboxed() || len(got.CLI.Resume) > 0 || len(got.Programs()) != 1 || len(got.CLI.Kept) == 0 || got.CLI.Sessions != preset.Named("claude").CLI.Sessions {
 		t.Errorf("got %+v", got.CLI)
 	}
 }

@@ -276,7 +276,7 @@ func (s session) keep(log []byte, run string) error {
 func (s session) write(kind, run, text string) error {
 	text = strings.NewReplacer(
 		strings.ReplaceAll(s.workspace(), "/", "-"), "-workspace",
-		s.workspace(), "/workspace", s.home, "/home/bob", run, "run",
+		s.workspace(), "/workspace", filepath.Dir(filepath.Dir(s.agents)), "/agents", s.home, "/home/bob", run, "run",
 		strings.TrimPrefix(s.model.URL, "http://"), "127.0.0.1:1",
 	).Replace(text)
 	seen := map[string]string{}

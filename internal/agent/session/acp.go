@@ -178,10 +178,10 @@ func line(value any) []byte {
 	return text.Bytes()
 }
 
-// note writes a line of the log.
+// note writes a line of the log, by whose beginning it is found behind a line of standard error that has no end.
 func (p *peer) note(value any) {
 	p.flush()
-	_, _ = p.log.Write(line(value))
+	_, _ = p.log.Write(append([]byte(`{"type":"acp",`), line(value)[1:]...))
 }
 
 // flush writes the text that has come in pieces.

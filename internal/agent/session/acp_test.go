@@ -20,8 +20,8 @@ const (
 	bye   = "\n" + `echo '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'` + "\n"
 	news  = `echo '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":`
 
-	began = `{"agent":{"name":"bash"}}` + "\n" + `{"session":"s1"}` + "\n"
-	ended = `{"calls":0,"last":"","result":{"stopReason":"end_turn"}}` + "\n"
+	began = `{"type":"acp","agent":{"name":"bash"}}` + "\n" + `{"type":"acp","session":"s1"}` + "\n"
+	ended = `{"type":"acp","calls":0,"last":"","result":{"stopReason":"end_turn"}}` + "\n"
 )
 
 func says(update string) string { return news + update + "}}'\n" }
@@ -49,11 +49,11 @@ func TestPeers(t *testing.T) {
 		"in pieces": {
 			begun + chunk("I ") + chunk("see <it>") + says(`{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"hm"}}`) + chunk("!") +
 				says(`{"sessionUpdate":"available_commands_update","availableCommands":[]}`) + says(`{"sessionUpdate":"plan","entries":[]}`) + bye,
-			nil, exited, began + `{"content":{"text":"I see <it>","type":"text"},"sessionUpdate":"agent_message_chunk"}
-{"content":{"text":"hm","type":"text"},"sessionUpdate":"agent_thought_chunk"}
-{"content":{"text":"!","type":"text"},"sessionUpdate":"agent_message_chunk"}
-{"sessionUpdate":"plan","entries":[]}
-{"calls":0,"last":"!","result":{"stopReason":"end_turn"}}
+			nil, exited, began + `{"type":"acp","content":{"text":"I see <it>","type":"text"},"sessionUpdate":"agent_message_chunk"}
+{"type":"acp","content":{"text":"hm","type":"text"},"sessionUpdate":"agent_thought_chunk"}
+{"type":"acp","content":{"text":"!","type":"text"},"sessionUpdate":"agent_message_chunk"}
+{"type":"acp","sessionUpdate":"plan","entries":[]}
+{"type":"acp","calls":0,"last":"!","result":{"stopReason":"end_turn"}}
 `,
 		},
 		"calling": {
@@ -62,21 +62,21 @@ func TestPeers(t *testing.T) {
 				read -r m; [[ $m == *'"id":7,"jsonrpc":"2.0","result":{"outcome":{"optionId":"yes","outcome":"selected"}}'* ]] || exit 4;` +
 				says(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"in_progress"}`) +
 				strings.Repeat(says(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ok"}}]}`), 2) + bye,
-			nil, exited, began + `{"sessionUpdate":"tool_call","toolCallId":"c1","title":"Shell","kind":"execute","rawInput":{"command":"make >log"}}
-{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ok"}}]}
-{"calls":1,"last":"","result":{"stopReason":"end_turn"}}
+			nil, exited, began + `{"type":"acp","sessionUpdate":"tool_call","toolCallId":"c1","title":"Shell","kind":"execute","rawInput":{"command":"make >log"}}
+{"type":"acp","sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed","content":[{"type":"content","content":{"type":"text","text":"ok"}}]}
+{"type":"acp","calls":1,"last":"","result":{"stopReason":"end_turn"}}
 `,
 		},
 		"asking for ever": {
 			begun + permission + `{"optionId":"ever","kind":"allow_always"},{"optionId":"no","kind":"reject_once"}]}}'; read -r m; [[ $m == *'"optionId":"no"'* ]] || exit 4` + bye,
-			nil, exited, `{"calls":1,"last":"","result":{"stopReason":"end_turn"}}` + "\n",
+			nil, exited, `{"type":"acp","calls":1,"last":"","result":{"stopReason":"end_turn"}}` + "\n",
 		},
 		"asking for what is not there": {
 			begun + `echo '{"id":"x","method":"fs/read_text_file","params":{}}'; read -r m; [[ $m == *'"code":-32601'*'"id":"x"'* ]] || exit 4` + bye, nil, exited, began + ended,
 		},
 		"refusing": {
 			first + `echo '{"id":2,"error":{"code":-32000,"message":"Authentication required"}}'; read -r m`, nil, exited,
-			`{"error":{"code":-32000,"message":"Authentication required"},"to":"session/new"}` + "\n",
+			`{"type":"acp","error":{"code":-32000,"message":"Authentication required"},"to":"session/new"}` + "\n",
 		},
 		"staying": {begun + `trap "" TERM` + bye + wait, nil, exited, began + ended},
 		"holding": {begun + `env -i setsid -f /bin/sleep 100` + bye, nil, exited, began + ended},
@@ -88,12 +88,12 @@ func TestPeers(t *testing.T) {
 			begun + `echo '{"id":99,"result":{"stopReason":"end_turn"}}'; echo '{"id":"3","result":{}}'; echo '{"result":{}}'; echo '{"id":null,"error":{"code":1}}'` + bye, nil, exited, began + ended,
 		},
 		"closing before":    {`exit 0`, nil, broken("it closed its output before it answered initialize"), ""},
-		"closing midway":    {begun + chunk("I am"), nil, broken("it closed its output before it answered session/prompt"), began + `{"content":{"text":"I am","type":"text"},"sessionUpdate":"agent_message_chunk"}` + "\n"},
+		"closing midway":    {begun + chunk("I am"), nil, broken("it closed its output before it answered session/prompt"), began + `{"type":"acp","content":{"text":"I am","type":"text"},"sessionUpdate":"agent_message_chunk"}` + "\n"},
 		"closing its mouth": {begun + `exec >&- 2>&-; ` + wait, nil, broken("it closed its output before it answered session/prompt"), began},
 		"failing":           {begun + `echo 'no such key' >&2; exit 3`, nil, told{End: fleet.Exited, Status: 3}, began + "no such key\n"},
 		"dying":             {begun + `kill -SEGV $$`, nil, told{End: fleet.Killed, Detail: "segmentation fault"}, began},
 		"of another time":   {`read -r m; echo '{"id":1,"result":{"protocolVersion":2}}'; read -r m`, nil, broken("it does not speak version 1 of the protocol"), ""},
-		"nameless":          {first + `echo '{"id":2,"result":{"sessionId":7}}'; read -r m`, nil, broken("it gave its session no id"), `{"agent":{"name":"bash"}}` + "\n"},
+		"nameless":          {first + `echo '{"id":2,"result":{"sessionId":7}}'; read -r m`, nil, broken("it gave its session no id"), `{"type":"acp","agent":{"name":"bash"}}` + "\n"},
 		"mute":              {wait, short, broken("it did not begin a session within 2s"), ""},
 		"garbage":           {`while :; do head -c 10000 /dev/urandom | tr '{' '\n'; sleep 0.01; done`, func(o *order) { short(o); o.LogLimit = minLogLimit }, broken("it did not begin a session within 2s"), ""},
 		"endless line":      {begun + `head -c 1G /dev/zero | tr '\0' x`, nil, broken("it sent a message of more than 16 MiB"), began},
@@ -110,7 +110,7 @@ func TestPeers(t *testing.T) {
 		},
 		"cancelled": {
 			begun + `read -r m; [[ $m == *session/cancel* ]] || exit 4; echo '{"id":3,"result":{"stopReason":"cancelled"}}'; read -r m`,
-			func(o *order) { short(o); o.Grace = patience }, overran, began + `{"calls":0,"last":"","result":{"stopReason":"cancelled"}}` + "\n",
+			func(o *order) { short(o); o.Grace = patience }, overran, began + `{"type":"acp","calls":0,"last":"","result":{"stopReason":"cancelled"}}` + "\n",
 		},
 		"deaf":           {begun + `trap "" TERM; ` + wait, short, overran, began},
 		"silent":         {begun + wait, func(o *order) { o.Silence = 3 * time.Second }, told{End: fleet.Overran, Detail: "it printed nothing for 3s"}, began},
@@ -151,7 +151,7 @@ func TestBoxedPeer(t *testing.T) {
 		t.Fatalf("got %+v, %v", exit, err)
 	}
 	log := readFile(t, s.Files.Log)
-	if strings.Count(log, "noise") != 50 || strings.Contains(log, "session/update") || !strings.Contains(log, "\n"+`{"calls":0,"last":"xxx`) {
+	if strings.Count(log, "noise") != 50 || strings.Contains(log, "session/update") || !strings.Contains(log, "\n"+`{"type":"acp","calls":0,"last":"xxx`) {
 		t.Errorf("log of %d bytes: %.300q", len(log), log)
 	}
 	if _, err := os.Stat(filepath.Join(s.Dir, "stint.toml")); err != nil {

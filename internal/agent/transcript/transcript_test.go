@@ -28,7 +28,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 func named(t testing.TB, name string, faults ...string) preset.CLI {
 	t.Helper()
-	c := preset.Named(name).CLI
+	name, program, _ := strings.Cut(name, "-")
+	c := preset.Named(name).Of(program).CLI
 	if faults != nil {
 		c.Faults = faults
 	}
@@ -40,10 +41,13 @@ func recorded() time.Time {
 	return time.Date(2026, 11, 21, 12, 35, 0, 0, time.UTC)
 }
 
-// formatOf is the preset of the program that printed a log, by the log's name.
+// formatOf is the preset of the program that printed a log, by the log's name. That of a protocol names its program, too.
 func formatOf(path string) string {
-	name, _, _ := strings.Cut(filepath.Base(path), "-")
-	return name
+	words := strings.Split(filepath.Base(path), "-")
+	if words[0] == preset.ACP {
+		return words[0] + "-" + words[1]
+	}
+	return words[0]
 }
 
 func logs(t testing.TB) map[string][]byte {
