@@ -34,6 +34,9 @@ func (f *Reader) Review(ctx context.Context) (t review.Target, items []review.It
 		}
 		for n := range items {
 			items[n].Leftovers = left[items[n].Run]
+			if items[n].Session, err = f.lastThere(ctx, items[n].Session); err != nil {
+				return t, nil, err
+			}
 		}
 	}
 	review.Sort(items, f.Now())
@@ -59,9 +62,6 @@ func (f *Reader) items(ctx context.Context) (t review.Target, items []review.Ite
 	}
 	for _, b := range list {
 		if r := sessions[b.Run]; r.Category == "" || !r.EndedAt.IsZero() { // a session at work is not done
-			if r, err = f.lastThere(ctx, r); err != nil {
-				return t, nil, err
-			}
 			b.Since = waitsSince(b, r, f.Now())
 			items = append(items, review.Item{Branch: b, Session: r, Decision: decisions[b.Run]})
 		}
