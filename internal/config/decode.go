@@ -23,7 +23,6 @@ import (
 //	known     the names that its strings are among: see decoder.names
 //	names     the form of the keys of a table whose keys are the author's own
 //	min, max  the bounds of a number or a time, and the fewest items of a list. No tag: 0, and none
-//	below     a bound that is not allowed itself
 //	zero      0, or the empty string, is allowed too, and means none
 //	words     the two words for false and true
 //	example   the value that a hint shows

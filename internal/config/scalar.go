@@ -195,7 +195,7 @@ func truth(words []string) scalar {
 // bounds are those of a tag.
 func bounds(tag reflect.StructTag) (low, high float64) {
 	high = math.Inf(1)
-	if text := cmp.Or(tag.Get("max"), tag.Get("below")); text != "" {
+	if text := tag.Get("max"); text != "" {
 		high, _ = strconv.ParseFloat(text, 64)
 	}
 	low, _ = strconv.ParseFloat(tag.Get("min"), 64)
@@ -253,10 +253,6 @@ func whole(tag reflect.StructTag) scalar {
 func number(tag reflect.StructTag) scalar {
 	low, high := bounds(tag)
 	want, schema := fmt.Sprintf("a number from %g to %g", low, high), Schema{"type": "number", "minimum": low, "maximum": high}
-	if tag.Get("below") != "" {
-		want, schema = fmt.Sprintf("a number from %g to below %g", low, high), Schema{"type": "number", "minimum": low, "exclusiveMaximum": high}
-		high = math.Nextafter(high, 0)
-	}
 	none := tag.Get("zero") != ""
 	if none {
 		schema = Schema{"anyOf": []Schema{{"type": "number", "const": 0}, schema}}
@@ -278,7 +274,7 @@ func number(tag reflect.StructTag) scalar {
 			switch {
 			case is && none && f <= 0:
 				return 0.0
-			case is && tag.Get("below") == "":
+			case is:
 				return min(max(f, low), high)
 			}
 			return cmp.Or(standard.(float64), min(max(0.5, low), high))

@@ -95,7 +95,7 @@ const Style = `.plot{max-width:100%;height:auto}.plot-wide{width:100%}.plot-narr
 	`.plot .axis{stroke:currentColor;stroke-opacity:.6;fill:none}.plot .grid{stroke:currentColor;stroke-opacity:.12}` +
 	`.plot .target{stroke:currentColor;stroke-width:2}` +
 	`.plot .lane{fill:currentColor;fill-opacity:.05}.plot .range{fill:currentColor;fill-opacity:.13}` +
-	`.plot .bar{fill-opacity:.9}.plot .dim{fill-opacity:.4}.plot .open{stroke:currentColor;stroke-width:1;stroke-dasharray:3 2}` +
+	`.plot .bar{fill-opacity:.9}.plot .open{stroke:currentColor;stroke-width:1;stroke-dasharray:3 2}` +
 	`.plot a:hover .bar,.plot a:focus .bar{stroke:currentColor;stroke-width:2}` +
 	`.plot .mark{stroke:currentColor;stroke-opacity:.18}.plot .tick{fill:currentColor;fill-opacity:.6}` +
 	`.plot .dot{fill-opacity:.55}.plot .mean{fill:none;stroke:currentColor;stroke-width:2}` +

@@ -30,7 +30,6 @@ type TimelineRow struct {
 type TimelineSpan struct {
 	From, To time.Time
 	Colour   int
-	Faint    bool   // of less concern
 	Open     bool   // not over: it lasts to the end of the chart
 	Title    string // shown by a browser under the pointer
 	Link     string // to a path of the same site; others are dropped
@@ -172,7 +171,6 @@ func bars(spans []TimelineSpan, x times) (list []bar) {
 		last.spans++
 		last.end = max(last.end, b.end)
 		last.To = plain.Latest(last.To, s.To)
-		last.Faint = last.Faint && s.Faint
 		last.Open = last.Open || s.Open
 	}
 	return list
@@ -188,9 +186,6 @@ func (b bar) takes(next bar) bool {
 // draw draws a bar of at least one unit, as part of a link where it has one.
 func (b bar) draw(c *canvas, y float64) {
 	class, title, linked := "bar", b.Title, markup.Local(b.Link)
-	if b.Faint {
-		class += " dim"
-	}
 	if b.Open {
 		class += " open"
 	}

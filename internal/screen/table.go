@@ -34,7 +34,6 @@ func Row(texts ...string) []Cell {
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
-	Indent  int // columns before each line
 }
 
 const gap = 2 // columns between columns
@@ -82,7 +81,7 @@ func (t Table) shrink(widths []int, room int) bool {
 	if room <= 0 {
 		return false
 	}
-	all := t.Indent + gap*(len(widths)-1)
+	all := gap * (len(widths) - 1)
 	for _, w := range widths {
 		all += w
 	}
@@ -105,7 +104,6 @@ func (t Table) shrink(widths []int, room int) bool {
 // line lays out one row. Without cells it is that of the titles.
 func (t Table) line(s Style, widths []int, texts []string, row []Cell) string {
 	var b strings.Builder
-	b.WriteString(strings.Repeat(" ", t.Indent))
 	for i, text := range texts {
 		text = ansi.Truncate(text, widths[i], "…")
 		pad := strings.Repeat(" ", widths[i]-ansi.StringWidth(text))
