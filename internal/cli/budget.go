@@ -23,7 +23,8 @@ func newBudget(a *app) *cobra.Command {
 		Short: "Show what was used today, the limits, and the reserves",
 		Long: `Show, for the fleet, each agent and each category, what was used today (UTC), what the
 budget allows, and how much is reserved for sessions under way; and for each agent what its
-next session will reserve, computed from its last bills. A bill that was too high to count
+next session will reserve, computed from its last bills, and how much of the windows of its plan
+was used, as its last session heard it from the service. A bill that was too high to count
 in full is listed: "stint help agents".`,
 		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
 			b, err := f.Budget(ctx)
@@ -64,6 +65,11 @@ func (a *app) printBudget(b inspect.Budget) {
 			n.Agent, plain.Count(n.Tokens), screen.Money{USD: n.USD, Guessed: n.USD}, why)
 		for _, bill := range n.Doubtful {
 			a.prose("  Run %s was billed for %s: for this it counts as less.", bill.Run, billText(bill))
+		}
+	}
+	for _, n := range b.Next {
+		if len(n.Windows) > 0 {
+			a.prose("%s: %s", n.Agent, fleet.WindowsText(n.Windows))
 		}
 	}
 	for _, r := range b.Resets {

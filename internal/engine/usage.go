@@ -38,7 +38,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) (u fle
 	thread := s.Thread && total.Total() >= before+s.Alone
 	whole, ended := thread, s.Success != nil
 	cut := !ended && said.Tokens != nil && *said.Tokens == total.Total()
-	own, kept := e.ownUsage(ctx, r, s.SessionID)
+	own, more, kept := e.ownUsage(ctx, r, s.SessionID)
 	switch sum := own.Total().Total(); {
 	case len(own) == 1 && used[""].Total() > 0 && sum <= total.Total():
 		for model := range own { // the agent printed how much, and its file names the model
@@ -54,6 +54,7 @@ func (e *Engine) used(ctx context.Context, r fleet.Run, said fleet.Usage) (u fle
 	if u.USD != nil && (thread || whole && u.Cost == fleet.CostComputed) {
 		u.USD = new(max(0, *u.USD-earlier))
 	}
+	u.Windows = slices.Concat(s.Windows, more)
 	return u, s.SessionID
 }
 
@@ -112,10 +113,10 @@ func (e *Engine) priced(
 // ownUsage returns the usage by the agent's own files, and whether there are any.
 // Where the session has no name, a file counts only if it is the only one that was written
 // meanwhile.
-func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (used transcript.Models, kept bool) {
+func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (used transcript.Models, windows []fleet.Window, kept bool) {
 	files := e.OwnFiles(r, session)
 	if len(files) != 1 {
-		return nil, false
+		return nil, nil, false
 	}
 	cli := e.Config.Agents[r.Agent].CLI
 	if glob := cli.HelperGlob(files[0]); glob != "" {
@@ -124,30 +125,31 @@ func (e *Engine) ownUsage(ctx context.Context, r fleet.Run, session string) (use
 	}
 	left := int64(maxOwnBytes)
 	for _, file := range files {
-		models, err := e.readOwn(cli, file, &left)
+		models, more, err := e.readOwn(cli, file, &left)
 		if err != nil {
 			e.Log.WarnContext(ctx, "usage not read", slog.String("run_id", string(r.ID)), slog.Any("err", err))
-			return nil, false
+			return nil, nil, false
 		}
+		windows = append(windows, more...)
 		for model, t := range models {
 			used.Add(model, t)
 		}
 	}
-	return used, true
+	return used, windows, true
 }
 
-func (e *Engine) readOwn(cli preset.CLI, file string, left *int64) (transcript.Models, error) {
+func (e *Engine) readOwn(cli preset.CLI, file string, left *int64) (transcript.Models, []fleet.Window, error) {
 	f, err := e.Agents.Open(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if *left -= info.Size(); *left < 0 {
-		return nil, errors.New(file + ": too long to be read")
+		return nil, nil, errors.New(file + ": too long to be read")
 	}
 	return transcript.ReadUsage(cli, io.LimitReader(f, info.Size()))
 }

@@ -90,6 +90,8 @@ type Usage struct {
 	USD    *float64
 	Cost   Cost     // where USD comes from; empty: it is not known
 	Models []string // that it was billed for, sorted; empty: nothing names them
+	// Windows are those of the plan of its agent's login, as it last heard of them.
+	Windows []Window
 }
 
 // Cost says where the cost of a session comes from.
@@ -120,6 +122,8 @@ type AgentState struct {
 
 	Bills  []Bill // of its last sessions that worked, newest first: what the next is expected to use
 	Others Usage  // of a session of the fleet's other agents, in the mean
+
+	Windows []Window // of its plan, by the login of each host
 }
 
 // Bill is the use that a session reported.

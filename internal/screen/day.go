@@ -21,6 +21,7 @@ func day(v StatusView, s Style, brief bool) []string {
 		day.add("grades", grades(v.Day.Categories, day.inner()))
 	}
 	day.text("today UTC", spentText(v.Spent, brief))
+	day.text("plans", strings.Join(v.Plans, "; "))
 	return day.lines
 }
 

@@ -72,6 +72,11 @@ func Budget() View[inspect.Budget] {
 				Data("tokens", "integer or null", "", func(b fleet.Bill) *int64 { return b.Tokens }),
 				Data("usd", "number or null", "", func(b fleet.Bill) *float64 { return b.USD }),
 			}, func(n inspect.NextSession) []fleet.Bill { return n.Doubtful }),
+			Each("windows", "of the plan of its login on this host, as a session last heard of them", View[fleet.Window]{
+				Number("hours", "", func(w fleet.Window) float64 { return w.Long.Hours() }),
+				Number("used", "", func(w fleet.Window) float64 { return w.Used }),
+				At("resets", "", "", func(w fleet.Window) time.Time { return w.Resets }),
+			}, func(n inspect.NextSession) []fleet.Window { return n.Windows }),
 		}, func(b budget) []inspect.NextSession { return b.Next }),
 		Each("resets", "of today", reset(), func(b budget) []fleet.Reset { return b.Resets }),
 	}

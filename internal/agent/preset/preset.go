@@ -177,6 +177,9 @@ type Rule struct {
 	Models  string `json:"models"`  // the path of a table of models, in which the tokens are, and a cost whose path begins with "."
 	Since   string `json:"since"`   // likewise, of what came after the last line of the kind
 	Tokens  Tokens `json:"tokens"`
+	Window  string `json:"window"` // a template: how long a window of the plan is, such as "5h"
+	Used    string `json:"used"`   // the path of the part of it that was used
+	Whole   string `json:"whole"`  // the number that is all of it, such as "100"; empty: 1
 }
 
 // Tokens has the paths of numbers, which " + " and " - " join: tokens from a cache are no input.
@@ -205,6 +208,7 @@ func Means() []string {
 		"error",   // the program reports an error
 		"fault",   // a request failed, which may yet be overcome
 		"limit",   // a usage limit
+		"window",  // the use of a window of its plan, until reset
 		"end",     // the session's end: well, unless it is an error
 		"note",    // news of the program's
 		"warning", // likewise, for attention

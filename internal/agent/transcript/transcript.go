@@ -35,7 +35,8 @@ import (
 // compared by a figure that only some of them give.
 type Summary struct {
 	Tokens     Tokens
-	Models     Models   // the tokens by model; nil: it names none
+	Models     Models // the tokens by model; nil: it names none
+	Windows    []fleet.Window
 	CostUSD    *float64 // nil: it is not said
 	Success    *bool    // the agent's own flag; nil: it is not said, as when it was killed
 	Turns      int      // of the model (claude, gptme), of the prompt (codex)
@@ -216,6 +217,8 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
 	case is("fault"):
 		s.blame(text, textOf(i.at(r.Word)), textOf(i.at(r.Status)), r.Kind, wait)
+	case is("window"):
+		s.window(r, i)
 	case is("limit"):
 		s.limit(Quota{Kind: quotaKind(r.Kind), ResetAt: parseTime(textOf(i.at(r.Reset)), s.now), RetryAfter: wait, Text: text})
 	}
@@ -359,6 +362,22 @@ func quotaKind(word string) QuotaKind {
 	}
 	return Exhausted
 }
+
+// window takes what was used of a window of the program's plan. Its last word on each counts.
+func (s *session) window(r preset.Rule, i item) {
+	long, err := time.ParseDuration(i.filled(r.Window))
+	whole, _ := strconv.ParseFloat(cmp.Or(r.Whole, "1"), 64)
+	used, is := i.at(r.Used).(float64)
+	w := fleet.Window{Long: long, Used: min(1, used/whole), Resets: parseTime(textOf(i.at(r.Reset)), s.now)}
+	if err != nil || !is || !(w.Used >= 0) || long <= 0 || long > maxWait || w.Resets.Unix() <= 0 {
+		return
+	}
+	s.Windows = append(slices.DeleteFunc(s.Windows, func(o fleet.Window) bool { return o.Long == long }), w)
+	s.Windows = s.Windows[max(0, len(s.Windows)-maxWindows):]
+}
+
+// maxWindows is more than any plan has.
+const maxWindows = 4
 
 // stopped takes note of an error that is not the agent's own. A later one replaces an earlier
 // one, and also a pause that a service asked for.

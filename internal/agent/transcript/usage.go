@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stint/internal/agent/preset"
+	"stint/internal/fleet"
 )
 
 // Tokens are counted as billed: tokens from a cache are not in Input.
@@ -66,17 +67,17 @@ func (s Summary) Used() Models {
 }
 
 // ReadUsage reads the file in which a program itself keeps a session: what each model was
-// used for. A killed session's file ends anywhere, and holds what it used until then.
-func ReadUsage(c preset.CLI, r io.Reader) (Models, error) {
+// used for, and the windows of its plan. A killed session's file ends anywhere, and holds what it used until then.
+func ReadUsage(c preset.CLI, r io.Reader) (Models, []fleet.Window, error) {
 	rules := c.Kept
 	if len(rules) == 0 {
 		rules = c.Output // it keeps the messages that it prints
 	}
 	s, err := readAll(newSession(c, rules, time.Time{}), r)
 	if err != nil {
-		return s.Used(), fmt.Errorf("read session file: %w", err)
+		return s.Used(), s.Windows, fmt.Errorf("read session file: %w", err)
 	}
-	return s.Used(), nil
+	return s.Used(), s.Windows, nil
 }
 
 // billed is what a table of models says of each, and the cost of all.

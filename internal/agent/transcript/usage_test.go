@@ -6,10 +6,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"stint/internal/agent/transcript"
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -27,7 +29,7 @@ func TestReadUsageRecorded(t *testing.T) {
 		"claude-tool": claude(2), "claude-stall": claude(1), "codex-tool": codex(2), "codex-stall": codex(1),
 	} {
 		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
-		got, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text))
+		got, _, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text))
 		if diff := cmp.Diff(got, want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
 		}
@@ -42,7 +44,7 @@ func TestReadUsageCutShort(t *testing.T) {
 		text := must.Get(os.ReadFile("testdata/" + name + ".jsonl"))(t)
 		before := int64(0)
 		for end := 0; end <= len(text); end += 97 {
-			got, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text[:end]))
+			got, _, err := transcript.ReadUsage(named(t, formatOf(name)), bytes.NewReader(text[:end]))
 			sum := got.Total()
 			if err != nil || sum.Total() < before || sum.Total() > 2500 {
 				t.Fatalf("%s, %d bytes: got %v, %v, after %d", name, end, got, err, before)
@@ -86,7 +88,7 @@ func TestReadUsage(t *testing.T) {
 			transcript.Models{"m": {Input: 7, CacheRead: 2}},
 		},
 	} {
-		got, err := transcript.ReadUsage(named(t, test.format), strings.NewReader(test.text))
+		got, _, err := transcript.ReadUsage(named(t, test.format), strings.NewReader(test.text))
 		if diff := cmp.Diff(got, test.want); diff != "" || err != nil {
 			t.Errorf("%s: %v (-got +want):\n%s", name, err, diff)
 		}
@@ -101,8 +103,34 @@ func TestManyModels(t *testing.T) {
 	for i := range 1000 {
 		fmt.Fprintf(&log, `{"type":"assistant","message":{"id":"a%d","model":"m%[1]d","usage":{"input_tokens":1,"output_tokens":2}}}`+"\n", i)
 	}
-	got := must.Get(transcript.ReadUsage(named(t, "claude"), strings.NewReader(log.String())))(t)
+	got, _, err := transcript.ReadUsage(named(t, "claude"), strings.NewReader(log.String()))
+	must.Do(t, err)
 	if want := (transcript.Tokens{Input: 1000, Output: 2000}); got.Total() != want || len(got) > 40 {
 		t.Errorf("got %v of %d models, want %v of some", got.Total(), len(got), want)
 	}
+}
+
+// TestWindows reads what a service says of a plan: the last word on each window counts, and nonsense does not.
+func TestWindows(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	event := func(used, resets string) string {
+		window := `{"utilization":` + used + `,"resetsAt":` + resets + `}`
+		return `{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","unifiedWindows":{"five_hour":` + window + `,"seven_day":` + window + "}}}\n"
+	}
+	summary := must.Get(transcript.Read(named(t, "claude"), strings.NewReader(event("0.5", "1782481200")+event("0.83", "1782483600")), now))(t)
+	five := fleet.Window{Long: 5 * time.Hour, Used: 0.83, Resets: time.Unix(1782483600, 0).UTC()}
+	week := five
+	week.Long = 168 * time.Hour
+	must.Equal(t, "claude", summary.Windows, []fleet.Window{five, week})
+	for _, line := range []string{event("-1", "1782483600"), event(`"much"`, "1782483600"), event("0.5", "0"), event("0.5", "1e11"), event("0.5", "null")} {
+		if s := must.Get(transcript.Read(named(t, "claude"), strings.NewReader(line), now))(t); s.Windows != nil {
+			t.Errorf("%s: got %v", line, s.Windows)
+		}
+	}
+	codex := `{"type":"event_msg","payload":{"type":"token_count","rate_limits":{"primary":{"used_percent":83.0,"window_minutes":300,"resets_at":1782483600},` +
+		`"secondary":null}}}`
+	_, windows, err := transcript.ReadUsage(named(t, "codex"), strings.NewReader(codex))
+	must.Do(t, err)
+	must.Equal(t, "codex", windows, []fleet.Window{five})
 }

@@ -29,6 +29,7 @@ type NextSession struct {
 	USD      float64
 	Bills    int          // that it goes by
 	Doubtful []fleet.Bill // those of them that count as less than they were
+	Windows  []fleet.Window // of the login here
 }
 
 // Budget reads today's use.
@@ -50,7 +51,7 @@ func (e *Explainer) Budget(ctx context.Context) (Budget, error) {
 	}
 	for _, agent := range e.Config.AgentNames() {
 		state, budgets := snapshot.Agent(agent), e.Config.Budgets("", agent)
-		n := NextSession{Agent: agent, Bills: len(state.Bills), Doubtful: state.Doubtful(budgets)}
+		n := NextSession{Agent: agent, Bills: len(state.Bills), Doubtful: state.Doubtful(budgets), Windows: state.Open(e.Here.Host, e.Now())}
 		n.Tokens, n.USD = state.Expected(budgets)
 		b.Next = append(b.Next, n)
 	}

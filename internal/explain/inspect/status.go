@@ -82,6 +82,7 @@ type Status struct {
 	Waiting  []fleet.Waiting    // by task
 	Unsynced []fleet.TaskMemory // whose source does not show their state, by task
 	Spent    []fleet.Spent      // today, by scope
+	Plans    []string           // what was used of the plans of logins here, by agent
 	Review   review.Glance
 	First    fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
@@ -149,6 +150,11 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		return plain.Kept(e.Config.AgentNames(), func(name string) bool { return e.Config.Agents[name].Box == how })
 	}
 	s.Unboxed, s.Weak = boxed(fleet.BoxOpen), boxed(fleet.BoxLandlock)
+	for _, agent := range e.Config.AgentNames() {
+		if open := snapshot.Agent(agent).Open(e.Here.Host, s.At); len(open) > 0 {
+			s.Plans = append(s.Plans, agent+": "+fleet.WindowsText(open))
+		}
+	}
 	s.Waiting, s.Unsynced, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Unsynced(snapshot.Tasks), snapshot.Spent
 	s.Review = e.Glance(ctx)
 	if e.Store == nil {

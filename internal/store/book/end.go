@@ -100,6 +100,10 @@ func (p Tx) end(r fleet.Run) error {
 	p.settle(&row)
 	p.price(row.Run)
 	p.bill(r)
+	if a := p.agent(r.Agent); len(r.Usage.Windows) > 0 {
+		a.Heard(r.Usage.Windows, row.Host)
+		p.putAgent(a)
+	}
 	p.Runs.Put(row)
 	p.keepTail(r.ID, r.Tail)
 	p.judgeTask(r)

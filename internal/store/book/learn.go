@@ -193,7 +193,7 @@ func (p Tx) Resume(c fleet.Category) (ended []string) {
 	}
 	for _, a := range p.Agents.Where() {
 		if c == "" && (!a.Until.IsZero() || a.Failures > 0 || a.Faults > 0) {
-			p.Agents.Put(fleet.AgentState{Agent: a.Agent, Bills: a.Bills})
+			p.Agents.Put(fleet.AgentState{Agent: a.Agent, Bills: a.Bills, Windows: a.Windows})
 			ended = append(ended, "the rest of agent "+a.Agent)
 		}
 	}

@@ -63,7 +63,7 @@ func Agents() Table[fleet.AgentState] {
 		return columns(
 			"agent", &a.Agent, "until", When(&a.Until), "since", When(&a.Since),
 			"reason", &a.Reason, "failures", &a.Failures, "limits", &a.Limits, "fault", &a.Fault, "faults", &a.Faults,
-			"host", &a.Host, "category", &a.Category, "probe", &a.Probe, "bills", JSON{&a.Bills, "[]"},
+			"host", &a.Host, "category", &a.Category, "probe", &a.Probe, "bills", JSON{&a.Bills, "[]"}, "windows", JSON{&a.Windows, "[]"},
 		)
 	}}
 }

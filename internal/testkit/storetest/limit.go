@@ -183,6 +183,13 @@ func (contract) BillsOfAnAgent(t *testing.T, b bundle) {
 	b.ends(t, assumed, fleet.Noop, "")
 	same(t, "the newest bill", b.claude(t).Bills[0], fleet.Bill{Run: "0d1", Usage: fleet.Usage{USD: value(3.0)}})
 
+	resets := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	heard := b.works(t, "0d3", "claude")
+	heard.Usage = fleet.Usage{Windows: []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets}}}
+	b.ends(t, heard, fleet.Noop, "")
+	must.Get(b.Resume(t.Context(), ""))(t)
+	same(t, "windows", b.claude(t).Windows, []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets, Host: heard.Host}})
+
 	kept := len(b.claude(t).Bills)
 	b.used(t, b.works(t, "0e", "codex"), 1, 1)
 	must.Get(b.ResetBudget(t.Context(), fleet.AgentScope("codex"), "a wrong bill"))(t)

@@ -215,7 +215,8 @@ create table agents (
   host       text not null default '',         -- of the login that failed; empty: it is no login, or that of several machines
   category   text not null default '',         -- of the failures in a row; empty: there are none, or they are of several
   probe      text not null,                    -- the run that tries an agent after many failures
-  bills      text not null default '[]'        -- JSON: of its last sessions that worked, newest first
+  bills      text not null default '[]',       -- JSON: of its last sessions that worked, newest first
+  windows    text not null default '[]'        -- JSON: of its plan, by host, as a session last heard of them
 ) strict, without rowid;
 
 -- The amounts that people removed from a day's account.
