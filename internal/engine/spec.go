@@ -165,7 +165,8 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	if data.Beside, err = e.beside(ctx, r.ID); err != nil {
 		return fleet.SessionSpec{}, err
 	}
-	text, command := "", agent.Command
+	var text string
+	command := agent.Command
 	if a.cut.ID != "" {
 		data.News, data.Cut, data.Why, command = a.news, a.cut, r.Conversation.Why, agent.CLI.Resuming(command, r.Conversation.ID)
 		text = resumed(data)

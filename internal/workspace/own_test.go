@@ -150,7 +150,7 @@ func TestReopenConversation(t *testing.T) {
 		if _, err := c.Reopen(t.Context(), neighbour, own, time.Time{}); !errors.Is(err, fleet.ErrNotFound) {
 			t.Errorf("without a conversation: got %v, want no branch", err)
 		}
-		cut := time.Now().Add(-time.Hour)
+		cut := testTime(t).Add(-time.Hour)
 		clone.add("landed", fmt.Sprint("landed", left))
 		again := must.Get(c.Reopen(t.Context(), neighbour, own, cut))(t)
 		if again.Dir != w.Dir || again.Branch != w.Branch || again.Left.There != left || len(again.News) == 0 || !strings.HasSuffix(again.News[0], " landed") {

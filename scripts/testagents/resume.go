@@ -15,7 +15,9 @@ import (
 const limits behaviour = "limit"
 
 // goesOn reports whether the question is of a conversation that was cut off and goes on.
-func (q question) goesOn() bool { return bytes.Contains(q.body, []byte("Go on with the work of this conversation")) }
+func (q question) goesOn() bool {
+	return bytes.Contains(q.body, []byte("Go on with the work of this conversation"))
+}
 
 // limited reports whether there is no room for the question.
 func (q question) limited(result string) bool {

@@ -33,7 +33,7 @@ func TestThread(t *testing.T) {
 		"of the thread":           {"codex", `{"type":"turn.completed","usage":{"input_tokens":30,"cached_input_tokens":10,"output_tokens":2}}`, transcript.Models{"": {Input: 20, Output: 2, CacheRead: 10}}, 0, true, 0},
 		"a thread that goes wild": {"codex", `{"type":"turn.failed","error":{"message":"x"}}`, nil, 0, false, 0},
 	} {
-		s := read(t, tt.program, tt.log, time.Now())
+		s := read(t, tt.program, tt.log, time.Unix(1, 0))
 		usd := 0.0
 		if s.CostUSD != nil {
 			usd = *s.CostUSD
@@ -52,7 +52,7 @@ func TestThread(t *testing.T) {
 func TestForgedID(t *testing.T) {
 	t.Parallel()
 	log := `{"type":"thread.started","thread_id":"a-1"}` + "\n" + `{"type":"thread.started","thread_id":"--last"}`
-	if got := read(t, "codex", log, time.Now()).SessionID; got != "a-1" {
+	if got := read(t, "codex", log, time.Unix(1, 0)).SessionID; got != "a-1" {
 		t.Errorf("got %q, want the id that is one", got)
 	}
 }
