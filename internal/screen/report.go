@@ -2,9 +2,10 @@ package screen
 
 import (
 	"fmt"
-	"github.com/charmbracelet/x/ansi"
 	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"stint/internal/explain/report"
 	"stint/internal/fleet"

@@ -195,10 +195,11 @@ func runOf(r *http.Request) (fleet.RunID, error) {
 // asked finds the log of the run that a request names, and how it is written, or answers why there is none.
 func (s *site) asked(w http.ResponseWriter, r *http.Request) (log string, f preset.CLI, ok bool) {
 	id, wrong := runOf(r)
-	err := s.with(r.Context(), func(e *inspect.Explainer) error {
+	ctx := r.Context()
+	err := s.with(ctx, func(e *inspect.Explainer) error {
 		if wrong == nil {
 			var run fleet.Run
-			run, wrong = e.Run(r.Context(), id)
+			run, wrong = e.Run(ctx, id)
 			log, f = fleet.FilesOf(e.Config.State, id).Log, e.Config.Agents[run.Agent].CLI
 		}
 		return nil

@@ -348,7 +348,8 @@ func (p *peer) cancel(most time.Duration) {
 func (p *peer) finish(gone bool) {
 	p.in.Close()
 	if gone && p.out != nil {
-		_ = p.out.SetReadDeadline(time.Now().Add(drainTime))
+		enough := time.AfterFunc(drainTime, func() { _ = p.out.SetReadDeadline(time.Unix(1, 0)) })
+		defer enough.Stop()
 		<-p.done
 		<-p.over
 		p.out.Close()

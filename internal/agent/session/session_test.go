@@ -299,7 +299,7 @@ func TestByteForByte(t *testing.T) {
 				want.Stdin = s.Prompt
 			case fleet.PromptArgument:
 				want.Args = append(slices.Clone(s.Argv), s.Prompt)
-			case fleet.PromptFile:
+			case fleet.PromptFile, fleet.PromptACP:
 			}
 			got := dumped(t, s)
 			for _, list := range [][]string{want.Args, want.Environment} { // JSON has no bytes that are not UTF-8

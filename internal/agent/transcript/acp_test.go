@@ -19,13 +19,13 @@ func TestStopReasons(t *testing.T) {
 	}
 	const denied = "Error: Authentication failed with provider (HTTP 401)"
 	for line, want := range map[string]transcript.Summary{
-		result("end_turn", "done"):                                    {Success: new(true), Turns: 1},
-		result("end_turn", ""):                                        {Success: new(false), Turns: 1, Fault: fault(fleet.FaultServer, "its model gave no answer"), Err: "its model gave no answer"},
-		result("end_turn", denied):                                    {Success: new(false), Turns: 1, Fault: fault(fleet.FaultLogin, denied), Err: denied},
-		result("refusal", "no"):                                       {Success: new(false), Turns: 1, Fault: fault(fleet.FaultRefusal, "its model refused"), Err: "its model refused"},
-		result("max_tokens", "and"):                                   {Success: new(false), Turns: 1, Err: "it stopped before the end of its turn: max_tokens"},
-		result("cancelled", "and"):                                    {Turns: 1, Fault: &transcript.Fault{Kind: fleet.FaultSilent}},
-		result("end_turn", "401 ok"):                                  {Success: new(true), Turns: 1},
+		result("end_turn", "done"):   {Success: new(true), Turns: 1},
+		result("end_turn", ""):       {Success: new(false), Turns: 1, Fault: fault(fleet.FaultServer, "its model gave no answer"), Err: "its model gave no answer"},
+		result("end_turn", denied):   {Success: new(false), Turns: 1, Fault: fault(fleet.FaultLogin, denied), Err: denied},
+		result("refusal", "no"):      {Success: new(false), Turns: 1, Fault: fault(fleet.FaultRefusal, "its model refused"), Err: "its model refused"},
+		result("max_tokens", "and"):  {Success: new(false), Turns: 1, Err: "it stopped before the end of its turn: max_tokens"},
+		result("cancelled", "and"):   {Turns: 1, Fault: &transcript.Fault{Kind: fleet.FaultSilent}},
+		result("end_turn", "401 ok"): {Success: new(true), Turns: 1},
 		`{"type":"acp","error":{"code":-32000,"message":"no"},"to":"session/new"}`: {Success: new(false), Fault: fault(fleet.FaultLogin, "no"), Err: "no"},
 		`{"type":"acp","error":{"code":-32603,"message":"Internal error","data":{"details":"503 busy"}},"to":"session/prompt"}`: {
 			Success: new(false), Fault: fault(fleet.FaultServer, "Internal error 503 busy"), Err: "Internal error 503 busy",

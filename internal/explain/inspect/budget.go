@@ -27,8 +27,8 @@ type NextSession struct {
 	Agent    string
 	Tokens   int64
 	USD      float64
-	Bills    int          // that it goes by
-	Doubtful []fleet.Bill // those of them that count as less than they were
+	Bills    int            // that it goes by
+	Doubtful []fleet.Bill   // those of them that count as less than they were
 	Windows  []fleet.Window // of the login here
 }
 
