@@ -198,6 +198,7 @@ type Agent struct {
 	PassEnvironment []string `toml:"pass_environment" form:"variable"` // handed on from the environment of stint
 	// Sessions of it at once; 0: no limit of its own.
 	Slots  int    `toml:"slots"`
+	Pace   bool   `toml:"pace"` // no window of its plan is to be used up before its reset
 	Budget Budget `toml:"budget"`
 	Trust  bool   `toml:"trust"` // its own grade counts in full where no grader is asked
 	// How its program is to be understood, over what the preset says of it: [preset.Parse].

@@ -49,6 +49,7 @@ type Terms struct {
 	Budgets []Budget // that hold for such a session
 	Box     string   // that its session will be in, to be recorded
 	Room    Room     // for what it leaves
+	Pace    bool     // its plan is to last
 }
 
 // Spent is the use of a scope's sessions in a day. Sessions under way count with their expected

@@ -122,12 +122,14 @@ func (f *Reader) Refusals(v View, c fleet.Category, agent string) []fleet.Refuse
 	state := v.Snapshot.Agent(agent).For(c, f.Here.Host)
 	return book.Admission{
 		Terms: f.Terms(c, agent), State: state, Probing: v.Live[state.Probe], Busy: v.Busy[agent], Spent: v.Snapshot.Spent, Now: v.Now,
+		Host: f.Here.Host,
 	}.Refusals()
 }
 
 // Terms are those of an agent's sessions of a category.
 func (f *Reader) Terms(c fleet.Category, agent string) fleet.Terms {
-	return fleet.Terms{Agent: agent, Slots: f.Config.Agents[agent].Slots, Budgets: f.Config.Budgets(c, agent), Room: f.Config.Room(c)}
+	a := f.Config.Agents[agent]
+	return fleet.Terms{Agent: agent, Slots: a.Slots, Pace: a.Pace, Budgets: f.Config.Budgets(c, agent), Room: f.Config.Room(c)}
 }
 
 // Redraws is the number of draws by which a fire estimates the probability of its choices: to

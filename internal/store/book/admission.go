@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"stint/internal/fleet"
+	"stint/internal/plain"
 )
 
 // Admission is all on which it depends whether one more session of an agent may begin.
@@ -13,6 +14,7 @@ type Admission struct {
 	State   fleet.AgentState
 	Probing bool          // another run tries the agent, and is under way
 	Busy    int           // other sessions of the agent that are
+	Host    string        // of its login
 	Spent   []fleet.Spent // today
 	Taken   int           // places in review
 	Away    bool          // the reviewer is
@@ -32,6 +34,12 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 			r.Until = a.State.Until
 		}
 		list = append(list, r)
+	}
+	if w, until := a.State.Ahead(a.Host, a.Busy, a.Now); a.Pace && !until.IsZero() {
+		list = append(list, fleet.RefusedError{
+			Reason: fmt.Sprintf("agent %s: %s, and the rest is spread (until %s)", a.Agent, w, plain.Stamp(until)),
+			By:     fleet.HinderedByAgent, Until: until, Outcome: fleet.Quota,
+		})
 	}
 	if a.Slots > 0 && a.Busy >= a.Slots {
 		list = append(list, fleet.RefusedError{

@@ -101,7 +101,7 @@ func (p Tx) end(r fleet.Run) error {
 	p.price(row.Run)
 	p.bill(r)
 	if a := p.agent(r.Agent); len(r.Usage.Windows) > 0 {
-		a.Heard(r.Usage.Windows, row.Host)
+		a.Heard(r.Usage.Windows, row.Host, p.Now())
 		p.putAgent(a)
 	}
 	p.Runs.Put(row)

@@ -223,7 +223,7 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
 	a.Others = rank.Others(p.ranking().Pairs, t.Agent)
-	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host)}
+	ask := Admission{Terms: t, Now: p.Now(), State: a.For(r.Category, r.Host), Host: r.Host}
 	if t.Room.Takes {
 		ask.Taken, ask.Away = len(p.Reviews.Where("taken", 1)), p.fleet().Away.At(p.Now())
 	}

@@ -185,10 +185,11 @@ func (contract) BillsOfAnAgent(t *testing.T, b bundle) {
 
 	resets := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
 	heard := b.works(t, "0d3", "claude")
-	heard.Usage = fleet.Usage{Windows: []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets}}}
+	forged := fleet.Window{Long: 24 * time.Hour, Used: 1, Resets: resets.AddDate(0, 1, 0)}
+	heard.Usage = fleet.Usage{Windows: []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets}, forged}}
 	b.ends(t, heard, fleet.Noop, "")
 	must.Get(b.Resume(t.Context(), ""))(t)
-	same(t, "windows", b.claude(t).Windows, []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets, Host: heard.Host}})
+	same(t, "windows", b.claude(t).Windows, []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets, Host: heard.Host, Step: 0.05}})
 
 	kept := len(b.claude(t).Bills)
 	b.used(t, b.works(t, "0e", "codex"), 1, 1)
