@@ -122,8 +122,10 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 	} else if !info.IsDir() {
 		return usage(fmt.Errorf("%s is not a folder", dir))
 	}
-	if (o.runtime || o.watch != nil) && !o.systemd {
-		return fleet.WithHint(usage(errors.New("--runtime and --watch need --systemd")), "stint init --systemd")
+	for flag, given := range map[string]bool{"--runtime": o.runtime, "--watch": o.watch != nil} {
+		if given && !o.systemd {
+			return fleet.WithHint(usage(errors.New(flag+" needs --systemd")), "stint init --systemd "+flag)
+		}
 	}
 	s := &setup{app: a, o: o, dir: dir}
 	s.askEnvironment(ctx)
