@@ -2,7 +2,7 @@ package fleet
 
 import (
 	"fmt"
-	"regexp"
+	"strings"
 )
 
 // Conversation is what its agent's program knows a session as, and can go on with in another.
@@ -15,7 +15,8 @@ type Conversation struct {
 // HarmlessID reports whether a text can be the id of a conversation: an agent's output has it, which a session can forge. As
 // one argument of a command it is no option, and in a path it is one name.
 func HarmlessID(text string) bool {
-	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$`).MatchString(text)
+	const first = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+	return text != "" && len(text) <= 100 && strings.Contains(first, text[:1]) && strings.Trim(text, first+".-") == ""
 }
 
 // Cut says what kept a session from its end, as a sentence goes on after "it"; empty: it came to one, or a new conversation is
