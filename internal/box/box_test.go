@@ -198,16 +198,19 @@ func TestNamespaceOfNested(t *testing.T) {
 	}
 }
 
-// TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it.
+// TestNamespaceLinks makes a link for one that may be read, unless something is mounted below it. It mounts nothing on a link that is
+// there, unless the link is fixed.
 func TestNamespaceLinks(t *testing.T) {
 	t.Parallel()
 	b := fleet.Box{
-		Read: []string{"/bin", "/tools", "/usr", "/w/link"}, Write: []string{"/tools/cache", "/w"}, Fixed: []string{"/w/link"},
-		Links:  map[string]string{"/bin": "/usr/bin", "/tools": "/usr/tools", "/w/link": "/usr/w"},
+		Read: []string{"/bin", "/tools", "/usr", "/w/link"}, Write: []string{"/tools/cache", "/w", "/w/h/a.json", "/w/a"}, Fixed: []string{"/w/link"},
+		Own:    fleet.Own{Copied: []string{"/w/h/a.json", "/w/a"}},
+		Links:  map[string]string{"/bin": "/usr/bin", "/tools": "/usr/tools", "/w/link": "/usr/w", "/w/h/a.json": "/w/a"},
+		Tmp:    "/r",
 		Layers: fleet.BoxLayers{Namespaces: "bwrap"},
 	}
-	want := " --tmpfs /tmp --symlink /usr/bin /bin --ro-bind-try /tools /tools --bind-try /tools/cache /tools/cache --ro-bind-try /usr /usr" +
-		" --bind-try /w /w --ro-bind-try /w/link /w/link --remount-ro / "
+	want := " --bind /r /tmp --symlink /usr/bin /bin --ro-bind-try /tools /tools --bind-try /tools/cache /tools/cache --ro-bind-try /usr /usr" +
+		" --bind-try /w /w --bind /r-w-a /w/a --ro-bind-try /w/link /w/link --remount-ro / "
 	if got := strings.Join(box.Namespace(b, "/w", nil), " "); !strings.Contains(got, want) {
 		t.Errorf("got %s, want %s in it", got, want)
 	}

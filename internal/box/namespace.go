@@ -82,10 +82,22 @@ func mounts(b fleet.Box) map[string]string {
 			how[up] = cmp.Or(how[up], "--bind-try")
 		}
 	}
-	// A program may look for its other files beside what its link leads to. Nothing can be mounted below a link.
 	for link := range b.Links {
+		outer := ""
+		for path := range how {
+			if path != link && covers(path, link) && len(path) > len(outer) {
+				outer = path
+			}
+		}
 		below := func(path string) bool { return path != link && covers(link, path) }
-		if how[link] == "--ro-bind-try" && nearest(b, link) == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(how)), below) {
+		free := nearest(b, link) == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(how)), below)
+		switch {
+		// It is there, and bubblewrap 0.11 mounts nothing on a link: what it leads to is mounted. That ends a session if the link is
+		// fixed, for it could be replaced.
+		case strings.Contains(how[outer], "bind") && !slices.Contains(b.Fixed, link):
+			delete(how, link)
+		// A program may look for its other files beside what its link leads to. Nothing can be mounted below a link.
+		case free && how[link] == "--ro-bind-try" && slices.Contains(b.Read, link):
 			how[link] = "--symlink"
 		}
 	}

@@ -25,7 +25,7 @@ const (
 type Box struct {
 	Profile BoxProfile
 	Read    []string          // files, and folders with all that is in them
-	Links   map[string]string // among Read: links, and what they lead to, which is there as well
+	Links   map[string]string // of these paths those that are links, and what they lead to, which is there as well
 	Write   []string          // and read
 	Own     Own               // what an agent keeps for itself; of Write, but for the settings
 	Fixed   []string          // below Write, and not to be changed

@@ -68,9 +68,7 @@ func resolved(b fleet.Box) fleet.Box {
 			if !slices.Contains(*list, target) {
 				there = append(there, target)
 			}
-			if list == &b.Read {
-				b.Links[path] = target
-			}
+			b.Links[path] = target
 		}
 		*list = there
 	}
