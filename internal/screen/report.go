@@ -78,7 +78,7 @@ func costText(u report.Use) string {
 	return fmt.Sprintf("%s%s%s; %s tokens; %.1f hours", Money{u.USD, u.Guessed}, guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
 }
 
-// guessedText says how much of the cost no agent reported.
+// guessedText gives the part of the cost that no agent reported.
 func guessedText(u report.Use) string {
 	if !shows(u.Guessed) {
 		return ""
@@ -89,7 +89,7 @@ func guessedText(u report.Use) string {
 // shows reports whether an amount is worth a cent.
 func shows(usd float64) bool { return usd >= 0.005 }
 
-// Money is an amount in USD, and how much of it is an estimate.
+// Money is an amount in USD, and the part of it that is an estimate.
 type Money struct{ USD, Guessed float64 }
 
 func (m Money) String() string {
@@ -100,7 +100,7 @@ func (m Money) String() string {
 	return text
 }
 
-// CostOf returns the cost of a session; zero: nobody knows.
+// CostOf returns the cost of a session; zero: unknown.
 func CostOf(u fleet.Usage) (m Money) {
 	if u.USD != nil {
 		m.USD = *u.USD
@@ -122,7 +122,7 @@ func gradesText(u report.Use) string {
 // barColumns bounds the length of a bar.
 const barColumns = 12
 
-// TargetBar draws a part, and a mark at its target.
+// TargetBar draws a part as a bar, with a mark at the part's target.
 func TargetBar(part, target, most float64) string {
 	if most <= 0 {
 		return ""
@@ -137,7 +137,7 @@ func TargetBar(part, target, most float64) string {
 	return strings.TrimRight(string(bar), " ")
 }
 
-// IntervalStrip draws an interval in [0,1], and the mean in it.
+// IntervalStrip draws an interval in [0,1], and its mean.
 func IntervalStrip(low, mean, high float64) string {
 	const columns = 10
 	at := func(v float64) int { return min(max(int(v*columns), 0), columns-1) }
