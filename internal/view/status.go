@@ -12,7 +12,7 @@ import (
 	"stint/internal/survey"
 )
 
-// Status is a fleet at one moment, for programs: people have it on one screen, or page.
+// Status shows the fleet at one moment to programs. People have a screen and a page.
 func Status(name fleet.Name) View[inspect.Status] {
 	type status = inspect.Status
 	return View[status]{
