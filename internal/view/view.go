@@ -36,7 +36,7 @@ type spec struct {
 	null, absent, wide, rare, alone, listed bool
 }
 
-// Wide marks a column that terminals below 100 columns and phones leave out.
+// Wide marks a column that terminals below 100 columns and a phone's summary leave out.
 func (f Field[T]) Wide() Field[T] { f.wide = true; return f }
 
 // Rare marks a column that is left out if no thing of the list has it.
