@@ -49,7 +49,7 @@ func actForOwner(c *config.Config) error {
 		func() error { return syscall.Setuid(int(owner.Uid)) },
 	} {
 		if err := become(); err != nil {
-			return fleet.WithHint(fmt.Errorf("act for user %d, whose the state folder %s is: %w", owner.Uid, c.State, err),
+			return fleet.WithHint(fmt.Errorf("the state folder %s belongs to user %d, and this process cannot act as that user: %w", c.State, owner.Uid, err),
 				fmt.Sprintf("run it as that user: sudo -u '#%d' stint …", owner.Uid))
 		}
 	}

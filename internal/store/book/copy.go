@@ -52,7 +52,7 @@ func (p Tx) fill(from Tx) error {
 	case p.like(from) == nil:
 		return nil
 	default:
-		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "empty it, or name another: stint help hosts")
+		return fleet.WithHint(fmt.Errorf("it already has %d rows, and they differ: %w", rows, fleet.ErrUsage), "empty it, or name another store: stint help hosts")
 	}
 	for i, t := range here {
 		t.Fill(there[i])

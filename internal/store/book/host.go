@@ -81,7 +81,7 @@ func (p Tx) isCurrent(s fleet.Location) error {
 	if !slices.Contains(newest.Boots, s.Boot) || s.Boot == newest.Boot {
 		return nil
 	}
-	return fleet.WithHint(fmt.Errorf("host %s was started again since this one was, so two hosts have the same state folder: %w", newest.Name, fleet.ErrUsage),
+	return fleet.WithHint(fmt.Errorf("two hosts use copies of one state folder: host %s has booted again since this one did: %w", newest.Name, fleet.ErrUsage),
 		"on the copy, remove the file \"host\" from its state folder: it is another host")
 }
 
