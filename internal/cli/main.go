@@ -211,11 +211,11 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stint",
 		Short: "Put a fleet of autonomous agent sessions to work",
-		Long: `stint puts a fleet of autonomous agent sessions to work on this machine: a
-systemd timer fires "stint fanout", which ranks the categories of work by what
-past sessions were worth and starts one transient unit for each of the best;
-each unit is "stint run", which takes its category's lane, claims a task, runs
-the agent and records the result.`,
+		Long: `stint puts a fleet of autonomous agent sessions to work on this machine. A systemd
+timer fires "stint fanout". A fire ranks the categories of work by the worth of
+past sessions, and starts one transient unit for each of the best. Each unit is
+"stint run": it takes its category's lane, claims a task, runs the agent and
+records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

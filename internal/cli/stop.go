@@ -23,7 +23,7 @@ func newStop(a *app) *cobra.Command {
 		Use:   "stop (RUN|CATEGORY | --all)",
 		Short: "End sessions in order, and wait until they have ended",
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
-at work, those about to begin, and those that rest before they follow another. An agent
+at work, those about to begin, and those that wait to follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
 released. Unfinished work stays where it is. A session on another host is asked to end, and
 hears it at its next heartbeat: stint does not wait for it.

@@ -36,9 +36,9 @@ func newStoreMigrate(a *app) *cobra.Command {
 		Use:   "migrate [STORE]",
 		Short: "Make the fleet's schema on a server, or bring it up to date",
 		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all hosts and
-before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
-another role, which owns the schema. Roles get what they need there, if an administrator has made
-them: "stint help hosts". With --dry-run all statements are printed.`,
+before any of them gets a newer stint. STORE, in the form of the key store of stint.toml, connects
+as another role: the owner of the schema. The fleet's roles get their rights if an administrator has
+made the roles: "stint help hosts". With --dry-run all statements are printed.`,
 		Example: `  stint store migrate --dry-run
   stint store migrate postgres:service=stint_owner`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.migrateStore(cmd.Context(), args) },
@@ -49,9 +49,9 @@ func newStoreCopy(a *app) *cobra.Command {
 	return a.dry(&cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy all of the record to another, empty store",
-		Long: `Copy all of the record to another store, which must be empty: FROM and TO are values of the key
-store in stint.toml. No session may run meanwhile. Afterwards the first store says where it was moved
-to, and refuses to be written; write the other into stint.toml. Epochs, grades and all numbers go along.`,
+		Long: `Copy all of the record to another store, which must be empty. FROM and TO are values of the key
+store in stint.toml. No session may run meanwhile. Afterwards the first store refuses writes, and its
+refusal names the other; write the other into stint.toml. Epochs, grades and all numbers go along.`,
 		Example: `  stint pause --reason 'moving the store'
   stint store copy sqlite postgres:service=stint_bob`,
 		RunE: func(cmd *cobra.Command, args []string) error {
