@@ -68,7 +68,7 @@ func (a *app) runStop(ctx context.Context, f opened, name string) error {
 	case run.ID != "":
 		return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
 	}
-	return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
+	return fmt.Errorf("stop %s: %w: none of its sessions is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 }
 
 // stopped are the runs that were ended, or with --dry-run would be.

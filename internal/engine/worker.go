@@ -142,7 +142,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	at := slices.IndexFunc(tasks, func(t fleet.Task) bool { return t.ID == o.Task })
 	if at < 0 {
 		if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
-			return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
+			return fleet.Run{}, fmt.Errorf("task %q is on no list that could be read; %s", o.Task, reason)
 		}
 		return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
 	}
