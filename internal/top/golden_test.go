@@ -249,7 +249,7 @@ func busy(t *testing.T) top.Moment {
 	for i, b := range []rank.Beta{{A: 20, B: 8}, {A: 3, B: 3}, {A: 9, B: 2}, {A: 1, B: 6}} {
 		l.Beliefs[i].Beta, l.Beliefs[i].Graded = b, int(b.A+b.B)
 	}
-	l.Bars = map[fleet.Category]inspect.Closure{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
+	l.Bars = map[fleet.Category]inspect.Blocker{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
 	l.Pauses = []fleet.Pause{{Category: "triage", Reason: "the tracker is down", Until: clock().Add(8 * time.Hour)}}
 	return l
 }

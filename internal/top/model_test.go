@@ -252,7 +252,7 @@ func TestHostileWords(t *testing.T) {
 	look.Open[0].Task, look.Open[0].Agent = hostile, hostile
 	look.Pauses[0].Reason = hostile
 	look.Warnings = []string{hostile}
-	look.Closed = []inspect.Closure{{Reason: hostile}}
+	look.Closed = []inspect.Blocker{{Reason: hostile}}
 	look.Fires[0].Choices[1].Reason = hostile
 	for _, keys := range [][]string{nil, {"enter"}, {"3"}} {
 		u := sit(t, 200, 40, look, top.Options{

@@ -40,11 +40,11 @@ func Status(name fleet.Name) View[inspect.Status] {
 		}, func(s status) []inspect.LaneState { return s.Lanes }),
 		Each("running", "", OpenRun(), func(s status) []fleet.RunStatus { return s.Open }),
 		Texts("held", "", "what waits for stint config trust", func(s status) []string { return s.Held }),
-		Each("closed", "what keeps sessions from starting", View[inspect.Closure]{
-			Word("category", "", "empty: it holds for the whole fleet", func(c inspect.Closure) fleet.Category { return c.Category }),
-			Text("reason", "", "", func(c inspect.Closure) string { return c.Reason }),
-			Int("fire", "", "that found it so; 0: it holds now", func(c inspect.Closure) fleet.FireID { return c.Fire }),
-		}, func(s status) []inspect.Closure { return s.Closed }),
+		Each("closed", "what keeps sessions from starting", View[inspect.Blocker]{
+			Word("category", "", "empty: it holds for the whole fleet", func(c inspect.Blocker) fleet.Category { return c.Category }),
+			Text("reason", "", "", func(c inspect.Blocker) string { return c.Reason }),
+			Int("fire", "", "that found it so; 0: it holds now", func(c inspect.Blocker) fleet.FireID { return c.Fire }),
+		}, func(s status) []inspect.Blocker { return s.Closed }),
 		Each("failed_sources", "of tasks, at the last fire", View[fleet.SourceFault]{
 			Word("source", "", "", func(f fleet.SourceFault) string { return f.Source }),
 			Text("reason", "", "", func(f fleet.SourceFault) string { return f.Reason }),
