@@ -53,7 +53,7 @@ func busy() inspect.Counters {
 			Pauses:  []fleet.Pause{{}, {Category: "docs"}},
 			Stopped: []inspect.StoppedAgent{{}},
 			Waiting: []fleet.Waiting{{Task: "x"}},
-			Review:  review.Glance{Known: true, Open: 3, Rotten: 1, Oldest: at.Add(-time.Hour)},
+			Review:  review.Summary{Known: true, Open: 3, Rotten: 1, Oldest: at.Add(-time.Hour)},
 			Spent:   []fleet.Spent{{Scope: "fleet", Runs: 4, Tokens: 4200, USD: 1.25}, {Scope: "agent:a\"b\\c\nd", Runs: 1}},
 		},
 		Fires:  7,

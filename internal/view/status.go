@@ -121,13 +121,13 @@ func Status(name fleet.Name) View[inspect.Status] {
 			}
 			return &next
 		}),
-		Sub("in_review", "null: no category works in clones, or there are too many branches for a glance", View[review.Glance]{
-			Int("open", "", "", func(g review.Glance) int { return g.Open }),
+		Sub("in_review", "null: no category works in clones, or there are too many branches for a glance", View[review.Summary]{
+			Int("open", "", "", func(g review.Summary) int { return g.Open }),
 			Int("rotten", "", "of the open ones, those in conflict with the target, or with a failed check",
-				func(g review.Glance) int { return g.Rotten }),
-			At("oldest", "", "when its last commit was made", func(g review.Glance) time.Time { return g.Oldest }).OrNull(),
-			Word("next", "", "that is best looked at next", func(g review.Glance) fleet.RunID { return g.Next }).OrNull(),
-		}, func(s status) *review.Glance {
+				func(g review.Summary) int { return g.Rotten }),
+			At("oldest", "", "when its last commit was made", func(g review.Summary) time.Time { return g.Oldest }).OrNull(),
+			Word("next", "", "that is best looked at next", func(g review.Summary) fleet.RunID { return g.Next }).OrNull(),
+		}, func(s status) *review.Summary {
 			if !s.Review.Known {
 				return nil
 			}

@@ -42,7 +42,7 @@ func TestNext(t *testing.T) {
 		}, "stint resume", 3},
 		{"a budget ends by itself", func(s *inspect.Status) { s.Closed = []inspect.Blocker{budget} }, "", 0},
 		{"work that keeps nothing", func(s *inspect.Status) {
-			s.Closed, s.Review = []inspect.Blocker{budget}, review.Glance{Known: true, Open: 1, Oldest: now()}
+			s.Closed, s.Review = []inspect.Blocker{budget}, review.Summary{Known: true, Open: 1, Oldest: now()}
 		}, "stint review", 0},
 		{"no timer", func(s *inspect.Status) {
 			s.Timers, s.Closed = []fleet.Timer{{Pool: "autonomous"}}, []inspect.Blocker{full("b")}

@@ -83,7 +83,7 @@ type Status struct {
 	Unsynced []fleet.TaskMemory // whose source does not show their state, by task
 	Spent    []fleet.Spent      // today, by scope
 	Plans    []string           // what was used of the plans of logins here, by agent
-	Review   review.Glance
+	Review   review.Summary
 	First    fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
 
@@ -156,7 +156,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		}
 	}
 	s.Waiting, s.Unsynced, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Unsynced(snapshot.Tasks), snapshot.Spent
-	s.Review = e.Glance(ctx)
+	s.Review = e.ReviewSummary(ctx)
 	if e.Store == nil {
 		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(ctx, v, nil))
 		return s, nil
