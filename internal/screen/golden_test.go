@@ -211,7 +211,7 @@ func severalHosts() screen.StatusView {
 	}
 	v.Open[0].Machine, v.Open[2].Machine = "desk", "desk"
 	v.HostTable = func(s screen.Style) []string { return view.Host().Table(v.Hosts, noon(), s) }
-	v.Open[1].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
+	v.Open[1].RunHost = fleet.RunHost{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
 	return v
 }
 

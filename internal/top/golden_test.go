@@ -259,7 +259,7 @@ func several(t *testing.T) top.Snapshot {
 	t.Helper()
 	l := busy(t)
 	l.Hosts = []survey.HostState{{Host: fleet.Host{Name: "desk", HeardAt: clock()}, Here: true}, {Host: fleet.Host{Name: "gpu-1", HeardAt: ago(time.Minute)}}}
-	l.Open[0].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: ago(time.Minute)}
+	l.Open[0].RunHost = fleet.RunHost{Machine: "gpu-1", Heard: ago(time.Minute)}
 	l.Open[1].Machine = "desk"
 	return l
 }

@@ -167,7 +167,7 @@ func stuckCategory() why.Category {
 		{State: fleet.RunWaiting, Run: fleet.Run{ID: second, Category: "code", NotBefore: noon().Add(time.Minute)}},
 		{
 			State: fleet.RunRunning, Run: fleet.Run{ID: third, Category: "code", StartedAt: ago(20 * time.Minute)},
-			Whereabouts: fleet.Whereabouts{Machine: "gpu-1", Heard: ago(14 * time.Minute), Unheard: true},
+			RunHost: fleet.RunHost{Machine: "gpu-1", Heard: ago(14 * time.Minute), Unheard: true},
 		},
 	}
 	return c
