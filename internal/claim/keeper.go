@@ -51,8 +51,8 @@ const MostGrace = 10 * time.Second
 // Grace is the time that an agent gets between SIGTERM and SIGKILL: it ends before its claim does.
 func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(ttl))*2/3) }
 
-// ErrWished is the cause of an end that a person on another machine wants.
-var ErrWished = errors.New("stopped by a person")
+// ErrStopRequested is the cause of an end that a person on another machine wants.
+var ErrStopRequested = errors.New("stopped by a person")
 
 // Renewer moves the expiry of claims.
 type Renewer interface {
@@ -179,7 +179,7 @@ func (k *Kept) renew(ctx context.Context) {
 			k.asked, k.expires = asked, c.ExpiresAt
 			k.mu.Unlock()
 			if c.Stop != "" {
-				k.end(fmt.Errorf("%w: %s", ErrWished, c.Stop))
+				k.end(fmt.Errorf("%w: %s", ErrStopRequested, c.Stop))
 				return
 			}
 			next.Reset(Beat(ttl))

@@ -173,7 +173,7 @@ func TestWishEndsTheWork(t *testing.T) {
 		}
 		asked := clock()
 		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, claim.ErrWished) || !strings.Contains(cause.Error(), "enough") {
+		if cause := context.Cause(ctx); !errors.Is(cause, claim.ErrStopRequested) || !strings.Contains(cause.Error(), "enough") {
 			t.Errorf("cause %v, want the wish", cause)
 		}
 		if waited := clock().Sub(asked); waited > claim.Beat(ttl) {

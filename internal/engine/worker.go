@@ -751,7 +751,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
 	v := w.judge(kept, c, task, spec, exit)
-	if v.Outcome == fleet.Cancelled && errors.Is(lost, claim.ErrWished) {
+	if v.Outcome == fleet.Cancelled && errors.Is(lost, claim.ErrStopRequested) {
 		v.Reason = lost.Error()
 	}
 	return v
