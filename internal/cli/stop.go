@@ -100,7 +100,7 @@ func (a *app) printStopped(list []engine.Stopped, name string, paused bool) erro
 		fmt.Fprintf(a.Stdout, "%s=%d\n", a.did("stopped", "would_stop"), len(list)-len(errs)-asked)
 	}
 	if asked > 0 {
-		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
+		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MaxHeartbeat)))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])
