@@ -20,7 +20,7 @@ func actForOwner(c *config.Config) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	info, err := os.Stat(doctor.Standing(c.State))
+	info, err := os.Stat(doctor.ExistingPath(c.State))
 	if err != nil {
 		return nil //nolint:nilerr // opening the store reports it
 	}

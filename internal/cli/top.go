@@ -175,7 +175,7 @@ const latestRuns = 200
 // or "".
 func unwritable(dir string) string {
 	const writable = 2 // W_OK of access(2)
-	at := doctor.Standing(dir)
+	at := doctor.ExistingPath(dir)
 	if err := syscall.Access(at, writable); err != nil {
 		return fmt.Sprintf("%s: %v", at, err)
 	}

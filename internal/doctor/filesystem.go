@@ -56,8 +56,8 @@ func foreign(state string, user int) (list []string) {
 	return list
 }
 
-// Standing returns the path, or the deepest folder of it that exists.
-func Standing(path string) string {
+// ExistingPath returns the path, or the deepest folder of it that exists.
+func ExistingPath(path string) string {
 	for {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 			return path
@@ -106,7 +106,7 @@ func (d *Doctor) closeFolder(_ context.Context, dryRun bool) (done []string, err
 
 func examineFileSystem(path string) Finding {
 	var at syscall.Statfs_t
-	_ = syscall.Statfs(Standing(path), &at)                 // on an error the file system is unknown
+	_ = syscall.Statfs(ExistingPath(path), &at)                 // on an error the file system is unknown
 	return judgeFileSystem(path, int64(at.Type)&0xffffffff) //nolint:unconvert // an int32, signed, on machines of 32 bits
 }
 

@@ -182,7 +182,7 @@ func judgeClock(now, latest time.Time, ahead time.Duration) (bad Finding, found 
 
 // examineDisk looks at the file system that holds a folder.
 func examineDisk(of, path string) Finding {
-	path = Standing(path)
+	path = ExistingPath(path)
 	var at syscall.Statfs_t
 	if err := syscall.Statfs(path, &at); err != nil {
 		return unknown("disk", fmt.Sprintf("%s: %s: %v", of, path, err))
