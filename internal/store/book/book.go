@@ -10,10 +10,10 @@ import (
 	"stint/internal/store"
 )
 
-// AsPicked refuses an offer if another session, or a person, has changed its task's state since the run looked: that
+// TaskChanged refuses an offer if another session, or a person, has changed its task's state since the run looked: that
 // session's claim was granted and released in between. It also refuses while the task's tracker is owed a call, which
 // would come after this session's own.
-func AsPicked(o store.Offer, m fleet.TaskMemory) string {
+func TaskChanged(o store.Offer, m fleet.TaskMemory) string {
 	switch {
 	case o.Task == "" || m.Owed == "" && m.Run == o.Memory.Run && m.State == o.Memory.State:
 		return ""

@@ -150,7 +150,7 @@ func (p Tx) begins(b store.Begin) {
 
 // overtaken returns the reason against an offer that arose since the run looked, or "".
 func (p Tx) overtaken(run fleet.RunID, o store.Offer) string {
-	if reason := AsPicked(o, p.task(o.Task)); reason != "" {
+	if reason := TaskChanged(o, p.task(o.Task)); reason != "" {
 		return reason
 	}
 	for _, at := range p.underWay() { // a task on which no other run may work
