@@ -29,7 +29,9 @@ const (
 func HeartbeatEvery(ttl time.Duration) time.Duration { return min(ttl/beatPart, MaxHeartbeat) }
 
 // HeartbeatWithin is the time within which a session has asked for a renewal, and once more if that failed.
-func HeartbeatWithin(ttl time.Duration) time.Duration { return HeartbeatEvery(ttl) + maxRetry + maxRetry/jitter }
+func HeartbeatWithin(ttl time.Duration) time.Duration {
+	return HeartbeatEvery(ttl) + maxRetry + maxRetry/jitter
+}
 
 // Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
 func Retry(ttl time.Duration, chance float64) time.Duration {

@@ -106,7 +106,7 @@ func (d *Doctor) closeFolder(_ context.Context, dryRun bool) (done []string, err
 
 func examineFileSystem(path string) Finding {
 	var at syscall.Statfs_t
-	_ = syscall.Statfs(ExistingPath(path), &at)                 // on an error the file system is unknown
+	_ = syscall.Statfs(ExistingPath(path), &at)             // on an error the file system is unknown
 	return judgeFileSystem(path, int64(at.Type)&0xffffffff) //nolint:unconvert // an int32, signed, on machines of 32 bits
 }
 
