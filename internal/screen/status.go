@@ -320,7 +320,7 @@ func firstSteps(v StatusView, s Style) []string {
 	t := Table{Columns: []Column{{}, {Least: 10}}}
 	category := cmp.Or(string(v.First), "CATEGORY")
 	for _, step := range [][2]string{
-		{"stint doctor", "is all it needs there?"},
+		{"stint doctor", "checks what it needs"},
 		{"stint task add TITLE --category " + category, "a first task"},
 		{"stint run --category " + category, "one session, here and now"},
 		{"stint fanout --dry-run", "what a fire would start, and why"},

@@ -49,6 +49,7 @@ func Scores(s rank.Selection) Shown {
 		Sign("Starts", func(r scoreRow) (s fleet.Sign) {
 			if r.Picked {
 				s = fleet.Spawn.Sign()
+				s.Word = "yes" // a ranking starts nothing by itself
 			}
 			return s
 		}),
