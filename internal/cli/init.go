@@ -118,7 +118,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil {
-		return usage(err)
+		return fleet.WithHint(usage(err), "make the folder first: mkdir -p "+fleet.ShellWord(dir))
 	} else if !info.IsDir() {
 		return usage(fmt.Errorf("%s is not a folder", dir))
 	}
