@@ -221,7 +221,7 @@ records the result.`,
 	}
 	root.SetHelpFunc(a.printHelp)
 	root.SetUsageFunc(printUsage)
-	asked := root.Flags().BoolP("version", "v", false, "version for stint")
+	asked := root.Flags().BoolP("version", "v", false, "print the version")
 	root.Args = func(c *cobra.Command, args []string) error {
 		if *asked {
 			return nil

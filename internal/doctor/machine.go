@@ -157,8 +157,8 @@ func (d *Doctor) examineClock() Finding {
 		return unknown(check, fmt.Sprintf("ask the kernel about its clock: %v", err))
 	}
 	return Finding{
-		Check: check, State: Warning, What: "nothing keeps it in time",
-		Why: "rests and usage limits end by this clock: a step ends them early or late",
+		Check: check, State: Warning, What: "no program synchronizes it",
+		Why: "cooldowns and usage limits end by this clock: a step ends them early or late",
 		// The first command fails if no program is installed that could do it.
 		Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
 	}

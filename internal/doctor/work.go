@@ -210,7 +210,7 @@ func examineLogin(name string, c preset.CLI, environment []string) Finding {
 		looked = append(looked, path)
 	}
 	if len(looked) == 0 {
-		return unknown(check, name+": nothing is known of its login, as no preset says it")
+		return unknown(check, name+": its preset does not tell where its login is")
 	}
 	return Finding{
 		Check: check, State: Warning,

@@ -14,8 +14,9 @@ import (
 
 // Report shows a fleet's work on one page: the findings first, then the figures and the tables.
 func Report(s Style, name fleet.Name, r report.Report, tables ...[]string) []string {
-	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
-	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + plain.Span(r.To.Sub(r.From)) + " " + until)}
+	const minute = "2006-01-02 15:04"
+	lines := []string{s.Fit(fmt.Sprintf("%s: %s to %s UTC (%s)", s.Paint(Bold, plain.Line(string(name))),
+		r.From.UTC().Format(minute), r.To.UTC().Format(minute), plain.Span(r.To.Sub(r.From))))}
 	if r.All.Runs == 0 {
 		return append(lines, s.Fit("There were no runs in this time."))
 	}
@@ -60,7 +61,7 @@ func figureLines(s Style, r report.Report) []string {
 		{"claims", fmt.Sprintf("denied %d, of which %d went on to another category", a.Denials, a.Pivots)},
 		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},
 		{"fires", fmt.Sprintf("external selector failed %d, gave no ranking %d; follow-up sessions %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
-		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
+		{"neglected", fmt.Sprintf("%d of %d spawned workers were for neglected categories", r.NeglectedSpawned(), all.Spawned)},
 	}
 	var t Table
 	t.Columns = []Column{{}, {}}

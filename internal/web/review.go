@@ -58,7 +58,7 @@ func (b *reviewBody) html(f frame) h.HTML {
 	more := fmt.Sprintf("%d more wait: ", b.More)
 	return h.Join(
 		h.El("h1", "Review"),
-		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
+		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the most useful to review first.")),
 		append(view.Item(), changes).HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
 			view.Page{
 				ID: "review", Caption: "Waiting for review", Now: f.Now,
