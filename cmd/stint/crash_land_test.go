@@ -16,13 +16,13 @@ import (
 // to a forge.
 func landStops() []string {
 	return []string{
-		"Trunk.Landings", "Trunk.Stack", "Graders.Check", "Store.SaveReview checked", "Trunk.Advance", "Store.SaveReview landed",
-		"Store.Take", "Sources.SetState", "Store.LeaveTask", "Store.Release", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget",
+		"TargetBranch.Landings", "TargetBranch.Stack", "Graders.Check", "Store.SaveReview checked", "TargetBranch.Advance", "Store.SaveReview landed",
+		"Store.Take", "Sources.SetState", "Store.LeaveTask", "Store.Release", "TargetBranch.Drop", "TargetBranch.Unstack", "TargetBranch.PushTarget",
 	}
 }
 
 func publishStops() []string {
-	return []string{"Trunk.Push", "Hook.Ask", "Store.SaveReview published"}
+	return []string{"TargetBranch.Push", "Hook.Ask", "Store.SaveReview published"}
 }
 
 const crashLandConfig = `fleet = "crash"

@@ -56,7 +56,7 @@ func crashstint() {
 		e.Runner = crashRunner{e.Runner, stop}
 		e.Later = crashTimers{stop}
 		e.Folders = crashFolders{e.Folders, stop}
-		e.Trunk = crashTrunk{e.Trunk, stop}
+		e.TargetBranch = crashTrunk{e.TargetBranch, stop}
 		e.Graders = crashGraders{e.Graders, stop}
 		if e.Publisher != nil {
 			e.Publisher = crashHook{e.Publisher, stop}
@@ -192,36 +192,36 @@ func (c crashTimers) StartAfter(context.Context, fleet.UnitSpec, time.Duration) 
 func (c crashTimers) FireAt(context.Context, string, time.Time) error { return nil }
 
 type crashTrunk struct {
-	engine.Trunk
+	engine.TargetBranch
 	stop stop
 }
 
 func (c crashTrunk) Landings(doing string) (func() error, error) {
-	return answer(c.stop, "Trunk.Landings", func() (func() error, error) { return c.Trunk.Landings(doing) })
+	return answer(c.stop, "TargetBranch.Landings", func() (func() error, error) { return c.TargetBranch.Landings(doing) })
 }
 
 func (c crashTrunk) Stack(ctx context.Context, l fleet.Landing) (fleet.Stacked, error) {
-	return answer(c.stop, "Trunk.Stack", func() (fleet.Stacked, error) { return c.Trunk.Stack(ctx, l) })
+	return answer(c.stop, "TargetBranch.Stack", func() (fleet.Stacked, error) { return c.TargetBranch.Stack(ctx, l) })
 }
 
 func (c crashTrunk) Advance(ctx context.Context, s fleet.Stacked) (bool, error) {
-	return answer(c.stop, "Trunk.Advance", func() (bool, error) { return c.Trunk.Advance(ctx, s) })
+	return answer(c.stop, "TargetBranch.Advance", func() (bool, error) { return c.TargetBranch.Advance(ctx, s) })
 }
 
 func (c crashTrunk) Drop(ctx context.Context, l fleet.Landing) (string, error) {
-	return answer(c.stop, "Trunk.Drop", func() (string, error) { return c.Trunk.Drop(ctx, l) })
+	return answer(c.stop, "TargetBranch.Drop", func() (string, error) { return c.TargetBranch.Drop(ctx, l) })
 }
 
 func (c crashTrunk) Unstack(ctx context.Context) error {
-	return c.stop.around("Trunk.Unstack", func() error { return c.Trunk.Unstack(ctx) })
+	return c.stop.around("TargetBranch.Unstack", func() error { return c.TargetBranch.Unstack(ctx) })
 }
 
 func (c crashTrunk) Push(ctx context.Context, l fleet.Landing, before string) (string, error) {
-	return answer(c.stop, "Trunk.Push", func() (string, error) { return c.Trunk.Push(ctx, l, before) })
+	return answer(c.stop, "TargetBranch.Push", func() (string, error) { return c.TargetBranch.Push(ctx, l, before) })
 }
 
 func (c crashTrunk) PushTarget(ctx context.Context) (string, error) {
-	return answer(c.stop, "Trunk.PushTarget", func() (string, error) { return c.Trunk.PushTarget(ctx) })
+	return answer(c.stop, "TargetBranch.PushTarget", func() (string, error) { return c.TargetBranch.PushTarget(ctx) })
 }
 
 type crashGraders struct {

@@ -78,9 +78,9 @@ func notStops() map[string][]string {
 		"by hand, which the storm kills":    {"Store.Take", "Store.Release"},
 		"by hand, one step each":            {"Store.Pause", "Store.Resume", "Store.Retry", "Store.ResetBudget", "Store.SetAway", "Store.ClearAway", "Store.HostGone", "Store.ForgetHost", "Store.AskToStop", "Stopper.Stop"},
 		"of trackers, see TestCrashTracker": {"Sources.Call", "Store.SeeTasks"},
-		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "Trunk.Landings", "Trunk.Stack", "Trunk.Advance", "Trunk.Drop", "Trunk.Unstack", "Trunk.PushTarget"},
+		"see TestCrashLand":                 {"Sources.SetState", "Store.LeaveTask", "Store.SaveReview", "TargetBranch.Landings", "TargetBranch.Stack", "TargetBranch.Advance", "TargetBranch.Drop", "TargetBranch.Unstack", "TargetBranch.PushTarget"},
 		"see review_feedback.txtar":         {"Store.SaveFeedback"},
-		"see TestCrashPublish":              {"Trunk.Push", "Hook.Ask"},
+		"see TestCrashPublish":              {"TargetBranch.Push", "Hook.Ask"},
 		"see package workspace":             {"Repo.Enter", "Repo.Rescue", "Repo.Tidy"},
 		"the next fire comes in its place":  {"Later.FireAt"},
 		"in steps, see package rundir":      {"Folders.Sweep"},
@@ -107,7 +107,7 @@ func TestCrashStopsAreAll(t *testing.T) {
 	parts := []reflect.Type{
 		reflect.TypeFor[store.Store](), reflect.TypeFor[engine.Sources](), reflect.TypeFor[engine.Lanes](),
 		reflect.TypeFor[engine.Stopper](), reflect.TypeFor[engine.Runner](), reflect.TypeFor[engine.Later](),
-		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](), reflect.TypeFor[engine.Trunk](), reflect.TypeFor[engine.Hook](),
+		reflect.TypeFor[engine.Repo](), reflect.TypeFor[engine.Folders](), reflect.TypeFor[engine.TargetBranch](), reflect.TypeFor[engine.Hook](),
 	}
 	methods := map[string]bool{"Lane.Release": true}
 	for _, part := range parts {

@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// A claim is renewed after this part of its time-to-live, or after MostBeat.
+	// A claim is renewed after this part of its time-to-live, or after MaxHeartbeat.
 	beatPart = 3
-	// MostBeat is the longest time between two renewals.
-	MostBeat = 5 * time.Minute
+	// MaxHeartbeat is the longest time between two renewals.
+	MaxHeartbeat = 5 * time.Minute
 	// A renewal that failed is tried again after this part of it, or after so long, give or take a
 	// fifth: many supervisors meet one fault.
 	retryPart, maxRetry, jitter = 12, 15 * time.Second, 5
@@ -25,11 +25,13 @@ const (
 	look = 5 * time.Second
 )
 
-// Beat is the time between two renewals.
-func Beat(ttl time.Duration) time.Duration { return min(ttl/beatPart, MostBeat) }
+// HeartbeatEvery is the time between two renewals.
+func HeartbeatEvery(ttl time.Duration) time.Duration { return min(ttl/beatPart, MaxHeartbeat) }
 
-// Heard is the time within which a session has asked for a renewal, and once more if that failed.
-func Heard(ttl time.Duration) time.Duration { return Beat(ttl) + maxRetry + maxRetry/jitter }
+// HeartbeatWithin is the time within which a session has asked for a renewal, and once more if that failed.
+func HeartbeatWithin(ttl time.Duration) time.Duration {
+	return HeartbeatEvery(ttl) + maxRetry + maxRetry/jitter
+}
 
 // Retry is the time until a renewal that failed is tried again, by chance from 0 to 1.
 func Retry(ttl time.Duration, chance float64) time.Duration {
@@ -51,8 +53,8 @@ const MostGrace = 10 * time.Second
 // Grace is the time that an agent gets between SIGTERM and SIGKILL: it ends before its claim does.
 func Grace(ttl time.Duration) time.Duration { return min(MostGrace, (ttl-Lease(ttl))*2/3) }
 
-// ErrWished is the cause of an end that a person on another machine wants.
-var ErrWished = errors.New("stopped by a person")
+// ErrStopRequested is the cause of an end that a person on another machine wants.
+var ErrStopRequested = errors.New("stopped by a person")
 
 // Renewer moves the expiry of claims.
 type Renewer interface {
@@ -152,7 +154,7 @@ func (k *Kept) watch(ctx context.Context) {
 
 func (k *Kept) renew(ctx context.Context) {
 	ttl, sent := k.keeper.TTL, ""
-	next := time.NewTimer(Beat(ttl))
+	next := time.NewTimer(HeartbeatEvery(ttl))
 	defer next.Stop()
 	for {
 		select {
@@ -179,10 +181,10 @@ func (k *Kept) renew(ctx context.Context) {
 			k.asked, k.expires = asked, c.ExpiresAt
 			k.mu.Unlock()
 			if c.Stop != "" {
-				k.end(fmt.Errorf("%w: %s", ErrWished, c.Stop))
+				k.end(fmt.Errorf("%w: %s", ErrStopRequested, c.Stop))
 				return
 			}
-			next.Reset(Beat(ttl))
+			next.Reset(HeartbeatEvery(ttl))
 		case errors.Is(err, fleet.ErrLost):
 			k.end(err)
 		case ctx.Err() == nil:

@@ -173,11 +173,11 @@ func TestWishEndsTheWork(t *testing.T) {
 		}
 		asked := clock()
 		<-ctx.Done()
-		if cause := context.Cause(ctx); !errors.Is(cause, claim.ErrWished) || !strings.Contains(cause.Error(), "enough") {
+		if cause := context.Cause(ctx); !errors.Is(cause, claim.ErrStopRequested) || !strings.Contains(cause.Error(), "enough") {
 			t.Errorf("cause %v, want the wish", cause)
 		}
-		if waited := clock().Sub(asked); waited > claim.Beat(ttl) {
-			t.Errorf("heard after %s, want %s at most", waited, claim.Beat(ttl))
+		if waited := clock().Sub(asked); waited > claim.HeartbeatEvery(ttl) {
+			t.Errorf("heard after %s, want %s at most", waited, claim.HeartbeatEvery(ttl))
 		}
 		if c, at, err := db.Check(t.Context(), h.Key); err != nil || !c.Current(at) {
 			t.Errorf("claim %+v, %v; want it held until the end is on record", c, err)

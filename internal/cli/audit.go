@@ -21,15 +21,15 @@ func newAudit(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Check the record for lanes held twice; sum up shares and denials",
-		Long: `Check the record: how many lanes were held at once at most, whether two runs ever held one
-lane, how often claims were denied, how many runs did nothing, found no lane free (busy) or no
-task (idle), and what each category got of the sessions against its entitlement. A lane held
-twice is status 1. An overrun is a session that ended after its lease was over. It is also
-status 1 if others had its lane or its task by then.
+		Long: `Check the record. The audit shows the most lanes held at once, whether two runs ever held one
+lane, how often claims were denied, how many runs did nothing, found no free lane (busy) or no task
+(idle), and each category's sessions beside its entitlement. The status is 1 if a lane was held
+twice. An overrun is a session that ended after its lease. The status is also 1 if another run had
+its lane or its task by then.
 
-Without --since and --until it also works out anew, from all events, runs and fires on record, what
-is believed of each category, its account, the budgets of days and the epochs of claims. A figure
-that does not add up was changed by another hand, or the store is damaged: status 1.
+Without --since and --until the audit also computes anew, from all events, runs and fires on record,
+the ranking's belief about each category, its account, the budgets of days and the epochs of claims.
+If a figure differs, somebody else changed it or the store is damaged: status 1.
 
 SESSIONS are the runs that had a claim, PART their part of all sessions, and SPAWNED those that
 fires started. ENTITLED is the category's entitlement in the fires of that time. SHARE is its

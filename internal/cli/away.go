@@ -18,10 +18,10 @@ func newReviewAway(a *app) *cobra.Command {
 	)
 	cmd := a.dry(&cobra.Command{
 		Use:   "away",
-		Short: "Say that nobody reviews for a while",
-		Long: `Say that nobody reviews for a while. Until then, or until "stint review away --end", twice as
-much may wait for review as [review] limit says, the age and the conflicts of what waits keep
-no work from starting, and no notice says that nobody reviews. A new call replaces the old.`,
+		Short: "Note that nobody reviews for a while",
+		Long: `Note that nobody reviews until a time, or until "stint review away --end". Meanwhile twice the
+[review] limit may wait for review. Work that waits too long, or conflicts, does not stop new work.
+No notice says that nobody reviews. A new call replaces the old one.`,
 		Example: `  stint review away --until 2026-12-28 --reason "holidays"
   stint review away --end`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,7 +42,7 @@ no work from starting, and no notice says that nobody reviews. A new call replac
 			})
 		},
 	})
-	cmd.Flags().Var(comingFlag(&away.Until, a.Now), "until", "be back at this `TIME`, such as monday, 2026-12-28, 2026-12-28T09:00:00Z or 7d (default: with --end)")
+	cmd.Flags().Var(comingFlag(&away.Until, a.Now), "until", "when the reviewer is back: a `TIME` such as monday, 2026-12-28, 2026-12-28T09:00:00Z or 7d (default: until --end)")
 	cmd.Flags().Var(textFlag(&away.Reason), "reason", "why: a line of `TEXT` for other people")
 	cmd.Flags().BoolVar(&end, "end", false, "somebody reviews again")
 	return cmd

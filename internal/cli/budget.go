@@ -21,11 +21,10 @@ func newBudget(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "budget",
 		Short: "Show what was used today, the limits, and the reserves",
-		Long: `Show, for the fleet, each agent and each category, what was used today (UTC), what the
-budget allows, and how much is reserved for sessions under way; and for each agent what its
-next session will reserve, computed from its last bills, and how much of the windows of its plan
-was used, as its last session heard it from the service. A bill that was too high to count
-in full is listed: "stint help agents".`,
+		Long: `Show today's use (UTC), the limits, and the reserves of sessions under way, for the fleet, each
+agent and each category. For an agent also show what its next session will reserve, computed from
+its last bills, and the use of its plan's windows, as its last session heard from the service. Bills
+too high to count in full are listed: "stint help agents".`,
 		RunE: a.open(reading|record, func(ctx context.Context, f opened, _ []string) error {
 			b, err := f.Budget(ctx)
 			if err == nil && !a.asObject(view.Budget().JSON(b)) {

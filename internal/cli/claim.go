@@ -157,13 +157,11 @@ func newClaimVerify(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify [TASK --epoch N]",
 		Short: "Check whether a claim still stands at an epoch (status 0) or not (status 5)",
-		Long: `Say whether a claim still stands at an epoch: status 0, else 5.
+		Long: `Check whether a claim still stands at an epoch: status 0, else 5. If $STINT_HOLDER names a
+holder, as in a session, the claim must be that holder's.
 
-With a holder in $STINT_HOLDER, as in a session, the claim must be that holder's.
-
-Without a task it is the claim of the session that runs this, task or not: the run
-is $STINT_RUN_ID. Outside a session there is nothing to verify, and it is status 0.
-So a git pre-push hook of one line holds back a session that lost its claim, and
+Without TASK, check the claim of the session $STINT_RUN_ID. Outside a session the
+status is 0. So this git pre-push hook stops a session that lost its claim, and
 nobody else:
 
   #!/bin/sh

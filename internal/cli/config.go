@@ -27,10 +27,9 @@ func newConfig(a *app) *cobra.Command {
 		&cobra.Command{
 			Use:   "check",
 			Short: "Check the configuration",
-			Long: `Check the configuration: every mistake in it is an error with file, line and
-column, and status 2; what is allowed but odd is a warning, and so is an agent that could
-not start in a unit of the service manager. A file that is held is checked as it stands there,
-and a warning says that it is not in force yet.`,
+			Long: `Check the configuration. Each mistake is an error with file, line and column: status 2. An odd
+value is a warning, and so is an agent that could not start in a unit of the service manager. A
+held file is checked as it is, with a warning that it is not in force yet.`,
 			RunE: func(cmd *cobra.Command, _ []string) error { return a.configCheck(cmd.Context()) },
 		},
 		newConfigShow(a),

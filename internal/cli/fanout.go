@@ -41,7 +41,7 @@ pool only, within that pool's slots.
 
 With --selector the ranking is another program's, in this order: selected.category,
 diversity_alternatives[].category, alternatives[].category, all_scores (best first, above
-0). What keeps a category from starting does so whoever ranked. --force overrides what a
+0). A category that cannot start is skipped, whoever ranked it. --force overrides what a
 person or time decided, for one fire.`,
 		Example: `  stint fanout --dry-run
   stint fanout -n 2

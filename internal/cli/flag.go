@@ -138,7 +138,7 @@ func pastFlag(to *time.Time, now func() time.Time) *flagValue[time.Time] {
 		}
 		t, err := timeOf(s, now(), -1)
 		if err == nil && t.After(now()) {
-			err = errors.New("that time is still to come")
+			err = errors.New("that time is in the future")
 		}
 		return t, err
 	}}
@@ -149,7 +149,7 @@ func comingFlag(to *time.Time, now func() time.Time) *flagValue[time.Time] {
 	return &flagValue[time.Time]{to, "TIME", "", func(s string) (time.Time, error) {
 		t, err := timeOf(s, now(), 1)
 		if err == nil && !t.After(now()) {
-			err = errors.New("that time is over")
+			err = errors.New("that time is in the past")
 		}
 		return t, err
 	}}

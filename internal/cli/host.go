@@ -19,9 +19,9 @@ import (
 func newHost(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "host",
-		Short: "Show which host this is to the fleet, and the other ones",
-		Long: `Show which host this is to the fleet: the identity that its state folder has, and which
-start of the host this is. The first command that writes gives the folder its identity.`,
+		Short: "Show this host's identity, and manage the fleet's hosts",
+		Long: `Show this host's identity in the fleet, which is in the state folder, and the id of its boot.
+The first command that writes gives the folder its identity.`,
 		RunE: func(*cobra.Command, []string) error { return a.showHost() },
 	}
 	cmd.AddCommand(newHostList(a), newHostGone(a), newHostForget(a), newHostAdopt(a))
@@ -82,11 +82,10 @@ func newHostAdopt(a *app) *cobra.Command {
 	var name string
 	cmd := a.dry(&cobra.Command{
 		Use:   "adopt",
-		Short: "Make a state folder from another host this one's",
-		Long: `Give a state folder that was copied or moved from another host an identity of this one.
-Sessions of the other host may live on there: each of them keeps its claim and its lane here
-until the claim has expired. --name gives this host another name than its own, as no two hosts of
-a fleet may share a name.`,
+		Short: "Take over a state folder that came from another host",
+		Long: `Take over a state folder that was copied or moved from another host: it gets an identity of this
+host. Sessions may still live on the other host. Their claims and lanes stay taken here until the
+claims expire. --name sets this host's name in the fleet; no two hosts may share one.`,
 		RunE: func(*cobra.Command, []string) error { return a.adoptHost(name) },
 	})
 	cmd.Flags().Var(textFlag(&name), "name", "the host's `NAME` in the fleet")

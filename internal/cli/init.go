@@ -49,8 +49,8 @@ func newInit(a *app) *cobra.Command {
 		Use:   "init [DIR]",
 		Short: "Make a workspace into a fleet, and install its timer",
 		Long: `Write a short stint.toml, a first task and the state folder for the workspace DIR (default: this
-folder). The file names the agents in PATH, or that of --agent, and a category for each that open
-tasks name, else one, work. On a machine without namespaces the agents get box = "landlock".
+folder). The file names the agents in PATH, or that of --agent, and each category that open tasks
+name, or else one, work. On a machine without namespaces the agents get box = "landlock".
 
 With --systemd also install, enable and start the timer stint@FLEET.timer of your own service
 manager, which fires every 30 minutes, and a timer stint@FLEET-POOL.timer for each further pool of
@@ -118,7 +118,7 @@ func (a *app) runInit(ctx context.Context, dir string, o initOptions) error {
 		return err
 	}
 	if info, err := os.Stat(dir); err != nil {
-		return usage(err)
+		return fleet.WithHint(usage(err), "make the folder first: mkdir -p "+fleet.ShellWord(dir))
 	} else if !info.IsDir() {
 		return usage(fmt.Errorf("%s is not a folder", dir))
 	}

@@ -46,11 +46,11 @@ func newLogs(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "logs RUN|CATEGORY",
 		Short: "Print what the agent of a run printed",
-		Long: `Print what the agent of a run printed; for a category, of the run under way or else
-the last one. The JSON of a preset's program becomes text: the model's words stand as
-they are, "$" marks a command, ">" another tool, "!" an error, a retry or a rate limit, "~"
-a thought, and "*" the beginning and the end with tokens and cost. Control characters are
-replaced. --raw prints every byte of the log, into a file or a pipe.
+		Long: `Print what the agent of a run printed. A category stands for its run under way, or else for
+its last one. The JSON of a preset's program becomes text: the model's words stay as they are, "$"
+marks a command, ">" another tool, "!" an error, a retry or a rate limit, "~" a thought, and "*" the
+beginning and the end with tokens and cost. Control characters are replaced. --raw prints every byte
+of the log, into a file or a pipe.
 
 Of a run on another host it is the last 64 KiB, as that host reported at its last
 heartbeat. The whole log is on that host: -f and --raw are refused here.

@@ -211,17 +211,17 @@ func newRoot(a *app, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "stint",
 		Short: "Put a fleet of autonomous agent sessions to work",
-		Long: `stint puts a fleet of autonomous agent sessions to work on this machine: a
-systemd timer fires "stint fanout", which ranks the categories of work by what
-past sessions were worth and starts one transient unit for each of the best;
-each unit is "stint run", which takes its category's lane, claims a task, runs
-the agent and records the result.`,
+		Long: `stint puts a fleet of autonomous agent sessions to work on this machine. A systemd
+timer fires "stint fanout". A fire ranks the categories of work by the worth of
+past sessions, and starts one transient unit for each of the best. Each unit is
+"stint run": it takes its category's lane, claims a task, runs the agent and
+records the result.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetHelpFunc(a.printHelp)
 	root.SetUsageFunc(printUsage)
-	asked := root.Flags().BoolP("version", "v", false, "version for stint")
+	asked := root.Flags().BoolP("version", "v", false, "print the version")
 	root.Args = func(c *cobra.Command, args []string) error {
 		if *asked {
 			return nil

@@ -56,7 +56,7 @@ func replaceFile(what, path string, text []byte) error {
 		return fleet.WithHint(fmt.Errorf("write %s %s: %w", what, path, err), "name a file in a folder that can be written to")
 	}
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
-		return usage(failed(errors.New("there is something else than a file")))
+		return usage(failed(errors.New("it is not a regular file")))
 	}
 	err := renameio.WriteFile(path, text, 0o644, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o644))
 	if cause, ok := errors.AsType[syscall.Errno](err); ok {

@@ -20,7 +20,7 @@ func actForOwner(c *config.Config) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
-	info, err := os.Stat(doctor.Standing(c.State))
+	info, err := os.Stat(doctor.ExistingPath(c.State))
 	if err != nil {
 		return nil //nolint:nilerr // opening the store reports it
 	}
@@ -49,7 +49,7 @@ func actForOwner(c *config.Config) error {
 		func() error { return syscall.Setuid(int(owner.Uid)) },
 	} {
 		if err := become(); err != nil {
-			return fleet.WithHint(fmt.Errorf("act for user %d, whose the state folder %s is: %w", owner.Uid, c.State, err),
+			return fleet.WithHint(fmt.Errorf("the state folder %s belongs to user %d, and this process cannot act as that user: %w", c.State, owner.Uid, err),
 				fmt.Sprintf("run it as that user: sudo -u '#%d' stint …", owner.Uid))
 		}
 	}

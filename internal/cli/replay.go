@@ -29,7 +29,7 @@ beside it. Nothing is written.`,
 			}
 			r, err := f.Replay(ctx, fleet.FireID(id))
 			if errors.Is(err, fleet.ErrNotFound) {
-				return fleet.WithHint(err, "stint status lists the last fires")
+				return fleet.WithHint(err, "stint fires lists the fires")
 			}
 			if err != nil {
 				return err

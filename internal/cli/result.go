@@ -22,8 +22,8 @@ func newResult(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "result",
 		Short: "Say how a session went, from inside it",
-		Long: `Say how a session went, from inside it: write its result file, in the place of what was
-said before. What the file may not say is refused. "stint help agents" says what counts.`,
+		Long: `Write the result file of the session in which this command runs. It replaces an earlier one.
+Wrong values are refused. "stint help agents" explains each field.`,
 		Example: `  stint result --outcome productive --grade 0.8 --reason "tests pass" --task-state done
   stint result --outcome nothing --reason "it was fixed already"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -35,14 +35,14 @@ func newReview(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "List the work of sessions that waits for review",
-		Long: `List the work of sessions that the target does not have, so that the next minutes of
-review free most: small and old items first, and those that share files with others; an item
-that conflicts with the target later. The target is [review] target, or the branch that the
-workspace has checked out. The list is read from git at each call. --landed lists work that
-the target got, the latest first, by the record.
+		Long: `List the work of sessions that the target does not have, the most useful first: small and old
+items, and those that share files with others. Items that conflict with the target come later. The
+target is [review] target, or the branch that the workspace has checked out. The list is read from
+git at each call. --landed lists the work that has landed, from the record, the latest first.
 
 Last come the tasks in ready_for_review whose sessions have no branch: their work is in the
-workspace itself. "stint task done" accepts one; "state: todo" in its file has it done again.`,
+workspace itself. "stint task done" accepts it. To have it done again, write "state: todo" into
+the task's file.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case landed:
@@ -70,11 +70,9 @@ func newReviewShow(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show RUN|CATEGORY",
 		Short: "Print what a reviewer needs to know of a session's work",
-		Long: `Print what a reviewer needs to know of a session's work: its state and the reason, branch and
-folder, what it changes, what it conflicts with, how its check went; and of the session how it
-ended, the terms of its grade, what it used, the questions that it left open and the end of its
-log. A category stands for its
-last session.`,
+		Long: `Print what a reviewer needs to know. Of the work: its state and the reason, branch and folder,
+changes, conflicts, and the result of its check. Of the session: its end, the terms of its grade, its
+use, its open questions and the end of its log. A category stands for its last session.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.reviewedItem(cmd.Context(), args[0], func(e opened, t review.Target, i review.Item) error {
 				v := screen.ReviewView{Item: i, Target: t, At: a.Now()}

@@ -51,7 +51,7 @@ the reason. The branch is kept, and listed only with --all, until it has another
 // reject rejects the work of each of the runs, and reports it.
 func (a *app) reject(ctx context.Context, runs []string, reason string, done func(review.Item)) error {
 	if reason == "" {
-		return usage(errors.New("say why, for the next session at the task: --reason"))
+		return usage(errors.New("--reason is missing: the next session at the task needs to know why"))
 	}
 	return a.withEachItem(ctx, runs, func(f opened, t review.Target, i review.Item) error {
 		err := unlanded(t, i)

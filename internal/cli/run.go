@@ -29,7 +29,7 @@ it, run the agent, grade the result, record it, and release claim and lane.
 
 A unit that a fire started runs "stint run --run ID". By hand, name a category and,
 if you like, a task and an agent. "stint help agents" says what an agent is given, what it may
-say of its work in $STINT_RESULT, and how it is graded. Its exit status is stored, not
+say of its work in $STINT_RESULT, and how it is graded. The agent's exit status is stored, not
 returned.`,
 		Example: `  stint run --category code --dry-run
   stint run --category code --task fix-login`,

@@ -68,7 +68,7 @@ nothing is cut.`,
 			return nil
 		}),
 	}
-	cmd.Flags().Var(numberFlag(&asked, 0), "last", "show the last `N` runs; with --json, fires, too (default: as there is room for; 5 in a pipe)")
+	cmd.Flags().Var(numberFlag(&asked, 0), "last", "show the last `N` runs, and with --json also fires (default: as many as fit; 5 in a pipe)")
 	return cmd
 }
 

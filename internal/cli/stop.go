@@ -23,7 +23,7 @@ func newStop(a *app) *cobra.Command {
 		Use:   "stop (RUN|CATEGORY | --all)",
 		Short: "End sessions in order, and wait until they have ended",
 		Long: `End a run, all runs of a category, or all there are, and wait until they have ended: those
-at work, those about to begin, and those that rest before they follow another. An agent
+at work, those about to begin, and those that wait to follow another. An agent
 gets SIGTERM and ten seconds; its run is recorded as cancelled, and claim and lane are
 released. Unfinished work stays where it is. A session on another host is asked to end, and
 hears it at its next heartbeat: stint does not wait for it.
@@ -68,7 +68,7 @@ func (a *app) runStop(ctx context.Context, f opened, name string) error {
 	case run.ID != "":
 		return fmt.Errorf("stop run %s: %w: it has ended as %s", run.ID, fleet.ErrNothing, run.Verdict.Outcome)
 	}
-	return fmt.Errorf("stop %s: %w: nothing of it is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
+	return fmt.Errorf("stop %s: %w: none of its sessions is at work or waits to begin", whole(fleet.Category(name)), fleet.ErrNothing)
 }
 
 // stopped are the runs that were ended, or with --dry-run would be.
@@ -100,7 +100,7 @@ func (a *app) printStopped(list []engine.Stopped, name string, paused bool) erro
 		fmt.Fprintf(a.Stdout, "%s=%d\n", a.did("stopped", "would_stop"), len(list)-len(errs)-asked)
 	}
 	if asked > 0 {
-		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MostBeat)))
+		a.hint(fmt.Sprintf("%d on other hosts end at their next heartbeat, in %s at most", asked, plain.Span(claim.MaxHeartbeat)))
 	}
 	if len(errs) > 0 {
 		return fmt.Errorf("not ended: %d of %d; the first: %w", len(errs), len(list), errs[0])

@@ -94,7 +94,7 @@ func (a *app) serverOptions(c *config.Config) postgres.Options {
 		Memory: machine.Memory(c.State), Self: func() fleet.Host { return a.ownHost(c) },
 	}
 	for _, category := range c.Categories {
-		o.Pause = max(o.Pause, claim.Heard(category.TTL))
+		o.Pause = max(o.Pause, claim.HeartbeatWithin(category.TTL))
 	}
 	return o
 }

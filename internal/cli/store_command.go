@@ -36,9 +36,9 @@ func newStoreMigrate(a *app) *cobra.Command {
 		Use:   "migrate [STORE]",
 		Short: "Make the fleet's schema on a server, or bring it up to date",
 		Long: `Make the fleet's schema on a PostgreSQL server, or bring it up to date, once for all hosts and
-before any of them gets a newer stint. Name the store as the key of stint.toml does to connect as
-another role, which owns the schema. Roles get what they need there, if an administrator has made
-them: "stint help hosts". With --dry-run all statements are printed.`,
+before any of them gets a newer stint. STORE, in the form of the key store of stint.toml, connects
+as another role: the owner of the schema. The fleet's roles get their rights if an administrator has
+made the roles: "stint help hosts". With --dry-run all statements are printed.`,
 		Example: `  stint store migrate --dry-run
   stint store migrate postgres:service=stint_owner`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.migrateStore(cmd.Context(), args) },
@@ -49,9 +49,9 @@ func newStoreCopy(a *app) *cobra.Command {
 	return a.dry(&cobra.Command{
 		Use:   "copy FROM TO",
 		Short: "Copy all of the record to another, empty store",
-		Long: `Copy all of the record to another store, which must be empty: FROM and TO are values of the key
-store in stint.toml. No session may run meanwhile. Afterwards the first store says where it was moved
-to, and refuses to be written; write the other into stint.toml. Epochs, grades and all numbers go along.`,
+		Long: `Copy all of the record to another store, which must be empty. FROM and TO are values of the key
+store in stint.toml. No session may run meanwhile. Afterwards the first store refuses writes, and its
+refusal names the other; write the other into stint.toml. Epochs, grades and all numbers go along.`,
 		Example: `  stint pause --reason 'moving the store'
   stint store copy sqlite postgres:service=stint_bob`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -64,19 +64,18 @@ func newStoreAccept(a *app) *cobra.Command {
 	restored := false
 	cmd := a.dry(&cobra.Command{
 		Use:   "accept",
-		Short: "Take a server that is older than what this host has seen",
-		Long: `Take a server that is older than what this host has seen. After a failover a host does not go
-back to the server from which the fleet has moved on. If the server that took its place is gone
-for good, say so on each host that refuses the older one. The writes that are lost are counted,
-and nothing is granted for a while. A server that was restored from a backup looks like the one
-before: say --restored on one host before any other writes there.`,
+		Short: "Accept an older server, or one restored from a backup",
+		Long: `Accept a server that is older than the last one to which this host wrote. After a failover, a
+host refuses the old server. If the new one is gone for good, run this command on each host that
+refuses the old one. stint counts the lost writes, and grants nothing for a while. No host can see
+that a server was restored from a backup: run it once with --restored, before any other write.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.acceptStore(cmd.Context(), restored) },
 	})
-	cmd.Flags().BoolVar(&restored, "restored", false, "the server has the data of a backup: grant nothing for a while, and epochs higher")
+	cmd.Flags().BoolVar(&restored, "restored", false, "the server was restored from a backup: grant nothing for a while, then higher epochs")
 	return cmd
 }
 
-// acceptBackup takes a server with the data of a backup, and says what that means.
+// acceptBackup accepts a server with the data of a backup, and tells the effect.
 func (a *app) acceptBackup(ctx context.Context, c *config.Config) (did string, err error) {
 	o := a.serverOptions(c)
 	o.DryRun = a.dryRun
@@ -86,10 +85,10 @@ func (a *app) acceptBackup(ctx context.Context, c *config.Config) (did string, e
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	l, err := db.Restored(ctx)
-	return "a backup: nothing is granted before " + plain.Stamp(l.GrantsFrom) + ", and epochs go on higher", err
+	return "a restored backup: nothing is granted before " + plain.Stamp(l.GrantsFrom) + ", and epochs go on higher", err
 }
 
-// acceptOlder takes a server that this host refuses.
+// acceptOlder accepts a server that this host refuses.
 func (a *app) acceptOlder(ctx context.Context, c *config.Config) (did string, err error) {
 	err = a.withStore(ctx, c, reading, func(s store.Store) error {
 		_, _, err := s.Hosts(ctx)
@@ -97,7 +96,7 @@ func (a *app) acceptOlder(ctx context.Context, c *config.Config) (did string, er
 	})
 	switch {
 	case err == nil:
-		return "", fmt.Errorf("this host refuses no server: %w", fleet.ErrNothing)
+		return "", fmt.Errorf("this host does not refuse the server: %w", fleet.ErrNothing)
 	case !errors.Is(err, postgres.ErrDeposed):
 		return "", err
 	}
@@ -111,14 +110,14 @@ func (a *app) acceptStore(ctx context.Context, restored bool) error {
 		return err
 	}
 	if !c.Store.Shared() {
-		return usage(errors.New("the store is a file of this host, which has no older server"))
+		return usage(errors.New("the store is a file of this host: only a server can be accepted"))
 	}
 	accept := a.acceptOlder
 	if restored {
 		accept = a.acceptBackup
 	}
 	what, err := accept(ctx, c)
-	return a.sayDone(err, storeObject("", a.dryRun, postgres.Migrated{}, nil).JSON(c.StoreText), a.did("takes ", "would take ")+what)
+	return a.sayDone(err, storeObject("", a.dryRun, postgres.Migrated{}, nil).JSON(c.StoreText), a.did("accepted ", "would accept ")+what)
 }
 
 // named is the configuration with another store.
@@ -157,7 +156,7 @@ func (a *app) migrateStore(ctx context.Context, args []string) error {
 	case a.dryRun:
 		a.printMigration(m)
 	case slices.ContainsFunc(m.Lacks, func(sql string) bool { return strings.Contains(sql, `"`+worker+`"`) }):
-		a.hint("the fleet has no role of its own, which would own nothing; an administrator makes it, then run this again: " + strings.Join(m.Lacks, " "))
+		a.hint("the fleet has no role of its own for daily work; let an administrator make it, then run this again: " + strings.Join(m.Lacks, " "))
 	}
 	for _, step := range m.Steps {
 		if !a.dryRun {

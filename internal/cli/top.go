@@ -56,7 +56,7 @@ func (a *app) runTop(ctx context.Context) error {
 	t := topScreen{a}
 	err = top.Run(ctx, top.Options{
 		Fleet: c.Fleet, Interval: time.Second, Colour: a.style().Colour, Now: a.Now,
-		Read: func() (top.Moment, error) { return t.read(work) },
+		Read: func() (top.Snapshot, error) { return t.read(work) },
 		Log: func(run fleet.Run) (top.Log, error) {
 			l, err := readLogEnd(fleet.FilesOf(c.State, run.ID).Log, c.Agents[run.Agent].CLI)
 			l.Text = string(a.secrets.masked([]byte(l.Text))) // it goes past standard output
@@ -130,7 +130,7 @@ func (s *said) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t topScreen) read(ctx context.Context) (l top.Moment, err error) {
+func (t topScreen) read(ctx context.Context) (l top.Snapshot, err error) {
 	a, said := t.quiet()
 	err = a.with(ctx, reading, func(e opened) error {
 		if l.Status, err = e.Status(ctx, inspect.StatusOptions{Fires: 1, Runs: latestRuns}); err != nil {
@@ -175,7 +175,7 @@ const latestRuns = 200
 // or "".
 func unwritable(dir string) string {
 	const writable = 2 // W_OK of access(2)
-	at := doctor.Standing(dir)
+	at := doctor.ExistingPath(dir)
 	if err := syscall.Access(at, writable); err != nil {
 		return fmt.Sprintf("%s: %v", at, err)
 	}

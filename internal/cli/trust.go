@@ -28,11 +28,11 @@ func newConfigTrust(a *app) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "trust",
-		Short: "Confirm changes of what leads to execution",
-		Long: `Show how stint.toml, and the programs and prompts that it names, differ from what was confirmed
-last, and confirm them. A file that nobody has confirmed is shown whole. Files where sessions may
-write are held until then: fires go on with the last confirmed stint.toml, and a category whose
-program or prompt has changed waits. The first fire confirms what it finds. See: stint help config.`,
+		Short: "Confirm changes of stint.toml, and of programs and prompts that it names",
+		Long: `Show what has changed in stint.toml, and in the programs and prompts that it names, since a
+person confirmed them, and ask to confirm it. A new file is shown whole. Sessions may have written
+the changes. Until you confirm them, fires use the last confirmed stint.toml, and a category with a
+changed program or prompt waits. The first fire confirms what it finds. See: stint help config.`,
 		RunE: func(*cobra.Command, []string) error { return a.configTrust(yes) },
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")

@@ -56,7 +56,7 @@ func wordsWanted(takes cobra.PositionalArgs) cobra.PositionalArgs {
 		case excess < 0:
 			_, wanted, _ := strings.Cut(cmd.Use, " ")
 			return fmt.Errorf("%s: %s is missing", cmd.CommandPath(), wanted)
-		case excess == 0 && cmd.HasSubCommands():
+		case cmd.HasSubCommands() && (excess == 0 || fleet.Nearest(args[0], names(cmd)) != ""):
 			return noSuchCommand(cmd, args)
 		}
 		return fmt.Errorf("%s: %q is a word too many", cmd.CommandPath(), args[excess])

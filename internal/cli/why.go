@@ -63,7 +63,7 @@ of several things means the first of fire, run, category and task; --fire,
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&explain, "explain", false, "say of a ranking what each score was computed from, too")
+	cmd.Flags().BoolVar(&explain, "explain", false, "also show what each score of a ranking was computed from")
 	for _, kind := range why.Kinds() {
 		cmd.Flags().Bool(string(kind), false, "take the name for a "+string(kind)+"'s")
 	}

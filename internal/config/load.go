@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -44,7 +45,12 @@ func (o Options) checkUnit(name string, value any) error {
 	if o.CheckUnit == nil {
 		return nil
 	}
-	return o.CheckUnit(name, value)
+	err := o.CheckUnit(name, value)
+	if err == nil {
+		return nil
+	}
+	// Each fault of a file is wrong usage: none says so again.
+	return fleet.WithHint(errors.New(strings.TrimPrefix(err.Error(), fleet.ErrUsage.Error()+": ")), fleet.Hint(err))
 }
 
 // Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. A file that is

@@ -147,7 +147,7 @@ func TestPresetRefuses(t *testing.T) {
 	t.Parallel()
 	in := func(line string) string { return strings.Replace(least, "[category", line+"\n[category", 1) }
 	refuses(t, []unfit{
-		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "acp" or "claude" or "codex" or "command" or "copilot" or "gemini" or "gptme" or "kimi" or "opencode" or "pi" or "qwen", not "cluade"`, `write preset = "claude"`},
+		{"preset", in(`preset = "cluade"`), `5:1: agent.claude.preset: want "acp", "claude", "codex", "command", "copilot", "gemini", "gptme", "kimi", "opencode", "pi" or "qwen", not "cluade"`, `write preset = "claude"`},
 		{
 			"pattern", in(`cli.faults = ["quota: limit ("]`),
 			"5:1: agent.claude.cli: fault \"quota: limit (\": error parsing regexp: missing closing ): `(?m)limit (`",

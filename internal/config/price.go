@@ -73,7 +73,7 @@ func (c *Config) checkBudgets() {
 			reason, hint := c.costUnknown(name)
 			if b.USD > 0 && reason != "" {
 				c.file.Report(dotted(append(key, "budget", "usd")...),
-					fmt.Errorf("what a session of agent %s costs cannot be known: %s", name, reason), hint)
+					fmt.Errorf("the cost of a session of agent %s cannot be known: %s", name, reason), hint)
 			}
 		}
 	}

@@ -80,15 +80,15 @@ func TestBudgetsThatBindNothing(t *testing.T) {
 	refuses(t, []unfit{
 		{
 			"the fleet's", codex + "[category.code]\n[budget]\nusd = 5",
-			"7:1: budget.usd: what a session of agent codex costs cannot be known: it reports none, and no model has a price", write,
+			"7:1: budget.usd: the cost of a session of agent codex cannot be known: it reports none, and no model has a price", write,
 		},
 		{
 			"the agent's", codex + "budget = { usd = 5 }\n[category.code]\n",
-			"5:12: agent.codex.budget.usd: what a session of agent codex costs cannot be known: it reports none, and no model has a price", write,
+			"5:12: agent.codex.budget.usd: the cost of a session of agent codex cannot be known: it reports none, and no model has a price", write,
 		},
 		{
 			"the category's", codex + "[category.code.budget]\nusd = 5",
-			"6:1: category.code.budget.usd: what a session of agent codex costs cannot be known: it reports none, and no model has a price", write,
+			"6:1: category.code.budget.usd: the cost of a session of agent codex cannot be known: it reports none, and no model has a price", write,
 		},
 	})
 	for name, text := range map[string]string{

@@ -131,7 +131,11 @@ func oneOf(words []string) scalar {
 			case !is:
 				return nil, wanted("a string", raw)
 			case !slices.Contains(words, s):
-				return nil, wanted(strings.ReplaceAll(strings.Trim(Literal(words), "[]"), ",", " or"), raw)
+				list := strings.Trim(Literal(words), "[]")
+				if last := strings.LastIndex(list, ", "); last >= 0 {
+					list = list[:last] + " or" + list[last+1:]
+				}
+				return nil, wanted(list, raw)
 			}
 			return s, nil
 		},
@@ -252,7 +256,7 @@ func whole(tag reflect.StructTag) scalar {
 // number is a number, which nan is not.
 func number(tag reflect.StructTag) scalar {
 	low, high := bounds(tag)
-	want, schema := fmt.Sprintf("a number from %g to %g", low, high), Schema{"type": "number", "minimum": low, "maximum": high}
+	want, schema := fmt.Sprintf("a number from %g to %.12g", low, high), Schema{"type": "number", "minimum": low, "maximum": high}
 	none := tag.Get("zero") != ""
 	if none {
 		schema = Schema{"anyOf": []Schema{{"type": "number", "const": 0}, schema}}

@@ -29,7 +29,7 @@ func (d *Doctor) examineBoxes(ctx context.Context) (list []Finding) {
 
 const unbegun = "its sessions end before they take a claim"
 
-// examineBox judges the box of an agent by the layers that the machine has. Its files differ by session.
+// examineBox judges an agent's box by the machine's layers. The files in the box differ by session.
 func examineBox(agent string, b fleet.Box) Finding {
 	const check = "box"
 	bad := Finding{Check: check, State: Warning, Fix: boxFix(b.Layers)}
@@ -55,7 +55,7 @@ func examineBox(agent string, b fleet.Box) Finding {
 	return bad
 }
 
-// boxFix brings the layers back that the machine lacks.
+// boxFix brings back the layers that the machine lacks.
 func boxFix(l fleet.BoxLayers) string {
 	switch {
 	case l.Fix != "":

@@ -1,6 +1,6 @@
-// Package doctor checks whether a fleet can work. Each check looks at one thing, judges it, and says
-// or does what repairs it. A part that nobody could look at is a finding of its own: where several
-// parts are broken, the checks of the others go on.
+// Package doctor checks whether a fleet can work. Each check looks at one thing, judges it, and names or does the
+// repair. A part that cannot be looked at is a finding of its own: if several parts are broken, the checks of the others
+// go on.
 package doctor
 
 import (
@@ -26,35 +26,35 @@ type State string
 const (
 	// OK is in order.
 	OK State = "ok"
-	// Warning does not keep the fleet from working today.
+	// Warning does not stop the fleet today.
 	Warning State = "warning"
-	// Problem keeps the fleet, or a part of it, from working, or loses what it did.
+	// Problem stops the fleet, or a part of it, or loses its work.
 	Problem State = "problem"
-	// Unknown could not be looked at, or nothing is known of it.
+	// Unknown could not be looked at.
 	Unknown State = "unknown"
 )
 
-// Repair names what can be done about a finding without a person.
+// Repair names a repair that needs no person.
 type Repair string
 
 const (
-	repairLinger Repair = "linger"       // have the user's manager outlive the last logout
+	repairLinger Repair = "linger"       // keep the user's manager alive after the last logout
 	repairMode   Repair = "state_folder" // keep others out of the state folder
 	repairRuns   Repair = "runs"         // close the runs whose session is gone
 	repairTimers Repair = "timer"        // bring unit files up to date, and start the timers that are enabled
 )
 
-// Finding has one check's result for one thing.
+// Finding holds a check's result for one thing.
 type Finding struct {
 	Check  string // the check's name, which does not change
 	State  State
 	What   string
-	Why    string // why it matters; only of a warning or a problem
-	Fix    string // what fixes it: a command to type, or at worst advice; empty: nothing known
+	Why    string // why it matters; only for a warning or a problem
+	Fix    string // a command that fixes it, or at worst advice; empty: nothing known
 	Repair Repair // empty: it takes a person
 }
 
-// Repaired has the repair of one thing.
+// Repaired reports the repair of one thing.
 type Repaired struct {
 	Repair Repair
 	Done   []string
@@ -63,19 +63,19 @@ type Repaired struct {
 
 // Doctor looks at one fleet once.
 type Doctor struct {
-	Config *config.Config // nil: it cannot be used, for the reason in Fault; then only the machine is looked at
+	Config *config.Config // nil: it cannot be used, see Fault, and only the machine is looked at
 	Fault  error
 	Now    func() time.Time
 	Getenv func(string) string
-	// Environment is that of the fleet's units. It is nil if the service manager cannot be asked; Examine asks it.
+	// Environment is that of the fleet's units; nil if the service manager cannot be asked. Examine sets it.
 	Environment []string
 
 	Clone   workspace.Clone
 	Tasks   task.Sources
 	File    sqlite.Options
 	Server  postgres.Options
-	WeakTLS string       // the sslmode that lets another pose as the server; empty: none could
-	Gone    func() error // says that there was a store and it is not there any more
+	WeakTLS string       // an sslmode that lets another host pose as the server; empty: none
+	Gone    func() error // returns an error if the store has gone
 	Self    func() fleet.Host
 	Engine  func(ctx context.Context, write bool, fn func(*engine.Engine) error) error
 
@@ -85,7 +85,7 @@ type Doctor struct {
 	live     int           // sessions under way, by the record
 	lastFire time.Time     // by the record
 	latest   time.Time     // the latest time on record
-	ahead    time.Duration // of this machine's clock, a store's own that is a file
+	ahead    time.Duration // by which a file store's own clock leads this machine's
 }
 
 // Environment returns the environment of the service manager's units, or nil if it cannot be asked.
@@ -97,17 +97,16 @@ func Environment(ctx context.Context) (environment []string) {
 	return environment
 }
 
-// Examine looks at everything, in an order in which one would look: first the things that others
-// depend on.
+// Examine looks at everything: first the things that others depend on.
 func (d *Doctor) Examine(ctx context.Context) []Finding {
 	var timers, controllers, store, record, rests []Finding
-	if d.Config != nil { // the record says what the timers led to
+	if d.Config != nil { // the record shows the effect of the timers
 		store = d.Store(ctx)
 		record, rests = d.examineRecord(ctx)
 	}
 	asked := systemd.Ask(ctx, func(ctx context.Context, m *systemd.Manager) error {
 		if d.Config != nil {
-			d.Environment, _ = m.Environment() // agents are looked for in this process's own, then
+			d.Environment, _ = m.Environment() // without it, agents are looked for in this process's own environment
 			timers, controllers = d.examineTimers(ctx, m), d.examineControllers(m)
 		}
 		return nil
@@ -130,8 +129,8 @@ func (d *Doctor) Examine(ctx context.Context) []Finding {
 	return list
 }
 
-// Repair does about the findings what takes no person, each thing once and whatever becomes of the
-// others. If we die between two of them, running it again does the rest.
+// Repair repairs what needs no person, each thing once. If one repair fails, the others go on. If we die between two,
+// running it again does the rest.
 func (d *Doctor) Repair(ctx context.Context, list []Finding, dryRun bool) (done []Repaired) {
 	seen := map[Repair]bool{"": true}
 	for _, f := range list {
@@ -144,19 +143,19 @@ func (d *Doctor) Repair(ctx context.Context, list []Finding, dryRun bool) (done 
 			repairLinger: enableLinger, repairMode: d.closeFolder, repairRuns: d.reap, repairTimers: d.installTimers,
 		}[f.Repair](ctx, dryRun)
 		if r.Err != nil {
-			r.Done = nil // the findings show what was done of it in part
+			r.Done = nil // the findings show the part that was done
 		}
 		done = append(done, r)
 	}
 	return done
 }
 
-// Count counts the findings with that result.
+// Count counts the findings with a result.
 func Count(list []Finding, s State) int {
 	return len(plain.Kept(list, func(f Finding) bool { return f.State == s }))
 }
 
-// Summary counts the findings in a line.
+// Summary counts the findings in one line.
 func Summary(list []Finding) string {
 	return fmt.Sprintf("%d ok, %s, %s, %d unknown", Count(list, OK), plain.Plural(Count(list, Warning), "warning"),
 		plain.Plural(Count(list, Problem), "problem"), Count(list, Unknown))

@@ -14,7 +14,7 @@ import (
 	"stint/internal/plain"
 )
 
-// examineFolder looks at the state folder itself and at its file system.
+// examineFolder looks at the state folder and its file system.
 func examineFolder(path string) []Finding {
 	const check = "state_folder"
 	at, user := examineFileSystem(path), os.Getuid()
@@ -31,7 +31,7 @@ func examineFolder(path string) []Finding {
 	return []Finding{judgeFolder(path, info.Mode().Perm(), ownerOf(info, user), user, foreign(path, user), syscall.Access(path, all)), at}
 }
 
-// ownerOf is the user that a file belongs to.
+// ownerOf returns the user who owns a file.
 func ownerOf(info fs.FileInfo, otherwise int) int {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(stat.Uid)
@@ -39,14 +39,14 @@ func ownerOf(info fs.FileInfo, otherwise int) int {
 	return otherwise
 }
 
-// maxForeign bounds the files of others that are named.
+// maxForeign bounds the files of other users that are named.
 const maxForeign = 10
 
-// foreign are files in the state folder that belong to another user: stint's own, not what
-// agents and git made.
+// foreign lists stint's own files in the state folder that belong to another user. The files of agents and git do not
+// matter.
 func foreign(state string, user int) (list []string) {
 	for _, pattern := range []string{"*", "locks/*", "runs/*", "runs/*/*", "clones/*"} {
-		paths, _ := filepath.Glob(plain.GlobIn(state, pattern)) // an error is of the pattern alone
+		paths, _ := filepath.Glob(plain.GlobIn(state, pattern)) // only a bad pattern is an error
 		for _, path := range paths {
 			if info, err := os.Lstat(path); err == nil && ownerOf(info, user) != user && len(list) < maxForeign {
 				list = append(list, strings.TrimPrefix(path, state+"/"))
@@ -56,8 +56,8 @@ func foreign(state string, user int) (list []string) {
 	return list
 }
 
-// Standing is the path, or what there is of it.
-func Standing(path string) string {
+// ExistingPath returns the path, or the deepest folder of it that exists.
+func ExistingPath(path string) string {
 	for {
 		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 			return path
@@ -66,7 +66,8 @@ func Standing(path string) string {
 	}
 }
 
-// judgeFolder judges whether user can use the state folder, and others cannot; unwritable says why nothing can be written.
+// judgeFolder judges whether the user, and nobody else, can use the state folder. Unwritable is the error if nothing can
+// be written.
 func judgeFolder(path string, mode fs.FileMode, owner, user int, others []string, unwritable error) Finding {
 	const check = "state_folder"
 	bad := Finding{Check: check, State: Problem, Fix: fmt.Sprintf("sudo chown -R %d %s", user, fleet.ShellWord(path))}
@@ -105,7 +106,7 @@ func (d *Doctor) closeFolder(_ context.Context, dryRun bool) (done []string, err
 
 func examineFileSystem(path string) Finding {
 	var at syscall.Statfs_t
-	_ = syscall.Statfs(Standing(path), &at)                 // the file system is not known, then
+	_ = syscall.Statfs(ExistingPath(path), &at)             // on an error the file system is unknown
 	return judgeFileSystem(path, int64(at.Type)&0xffffffff) //nolint:unconvert // an int32, signed, on machines of 32 bits
 }
 
@@ -128,23 +129,22 @@ func judgeFileSystem(path string, magic int64) Finding {
 	return bad
 }
 
-// place names the kind of storage under a file system.
+// place names the kind of storage that a file system uses.
 type place string
 
 const (
 	local  place = "local"
-	remote place = "remote" // on another machine, or behind another program
-	memory place = "memory" // gone when the machine goes down
+	remote place = "remote" // on another machine, or behind a program
+	memory place = "memory" // lost when the machine goes down
 )
 
-// fileSystem names a file system by its number, as in statfs(2) and linux/magic.h. The
-// name of one that is not known is empty.
+// fileSystem names a file system by its number, as in statfs(2) and linux/magic.h. An unknown one has no name.
 func fileSystem(magic int64) (name string, where place) {
 	known := map[int64]struct {
 		name  string
 		where place
 	}{
-		0xef53:     {"ext4", local}, // and those before it
+		0xef53:     {"ext4", local}, // and ext2, ext3
 		0x58465342: {"xfs", local},
 		0x9123683e: {"btrfs", local},
 		0x2fc12fc1: {"zfs", local},

@@ -15,7 +15,7 @@ import (
 	"stint/internal/systemd"
 )
 
-// plainPath is the remedy for a configuration whose path no unit can name.
+// plainPath is the fix for a configuration with a path that no unit can name.
 const plainPath = "rename the folders of stint.toml: of letters, digits and _ . = : @ + - only"
 
 func (d *Doctor) examineConfig() []Finding {
@@ -29,7 +29,7 @@ func (d *Doctor) examineConfig() []Finding {
 	return judgeConfig(d.Config.Path, d.Config.Untrusted(), d.Config.Trust.Broken, warnings)
 }
 
-// judgeConfig warns of what is held, of which one may be broken, and of what is odd.
+// judgeConfig warns of parts that are not confirmed, one of which may be broken, and of odd settings.
 func judgeConfig(path string, held []string, broken string, warnings []string) (list []Finding) {
 	const check = "config"
 	add := func(what, why, fix string) {
@@ -116,7 +116,7 @@ func (d *Doctor) examineControllers(m *systemd.Manager) []Finding {
 	return judgeControllers(os.Getuid(), broken, strings.Join(memory, "; "))
 }
 
-// judgeControllers judges limits of the configuration that nothing enforces, and why memory cannot be bounded.
+// judgeControllers judges limits in the configuration that the machine cannot enforce, and why memory cannot be limited.
 func judgeControllers(uid int, broken []string, memory string) []Finding {
 	const check = "controllers"
 	bad := Finding{
@@ -136,11 +136,9 @@ func judgeControllers(uid int, broken []string, memory string) []Finding {
 }
 
 const (
-	// tick bounds the lead of a time on record over ours: another process may have
-	// read the clock a moment after us.
+	// tick bounds the lead of a recorded time over our clock: another process may have read the clock a moment later.
 	tick = 2 * time.Second
-	// A store that cannot grow loses the end of a session; a session leaves up to 64 MiB
-	// of log.
+	// A store that cannot grow loses the end of a session. A session leaves up to 64 MiB of log.
 	minFree, fewFree = 100 << 20, 1 << 30
 )
 
@@ -150,7 +148,7 @@ func (d *Doctor) examineClock() Finding {
 		return bad
 	}
 	_, unmarked := os.Stat("/run/systemd/timesync/synchronized")
-	var t syscall.Timex // its modes say to change nothing
+	var t syscall.Timex // its modes change nothing
 	_, err := syscall.Adjtimex(&t)
 	switch {
 	case unmarked == nil, err == nil && t.Status&unsynchronized == 0:
@@ -159,9 +157,9 @@ func (d *Doctor) examineClock() Finding {
 		return unknown(check, fmt.Sprintf("ask the kernel about its clock: %v", err))
 	}
 	return Finding{
-		Check: check, State: Warning, What: "nothing keeps it in time",
-		Why: "rests and usage limits end by this clock: a step ends them early or late",
-		// The first fails where no program is installed that could.
+		Check: check, State: Warning, What: "no program synchronizes it",
+		Why: "cooldowns and usage limits end by this clock: a step ends them early or late",
+		// The first command fails if no program is installed that could do it.
 		Fix: "sudo timedatectl set-ntp true || sudo apt install systemd-timesyncd",
 	}
 }
@@ -182,9 +180,9 @@ func judgeClock(now, latest time.Time, ahead time.Duration) (bad Finding, found 
 	return bad, bad.What != ""
 }
 
-// examineDisk looks at the file system below a folder.
+// examineDisk looks at the file system that holds a folder.
 func examineDisk(of, path string) Finding {
-	path = Standing(path)
+	path = ExistingPath(path)
 	var at syscall.Statfs_t
 	if err := syscall.Statfs(path, &at); err != nil {
 		return unknown("disk", fmt.Sprintf("%s: %s: %v", of, path, err))
@@ -192,13 +190,13 @@ func examineDisk(of, path string) Finding {
 	return judgeDisk(of, path, at.Bavail*uint64(at.Frsize), at.Blocks*uint64(at.Frsize))
 }
 
-// judgeDisk judges how many bytes are free for this user.
+// judgeDisk judges the bytes free for this user.
 func judgeDisk(of, path string, free, size uint64) Finding {
 	const check = "disk"
 	what := fmt.Sprintf("%s: %s free of %s (%s)", of, plain.Bytes(free), plain.Bytes(size), path)
 	bad := Finding{Check: check, What: what, Fix: "df -h " + fleet.ShellWord(path)}
 	switch {
-	case size == 0: // some that are not on a disk do not say
+	case size == 0: // not on a disk
 		return unknown(check, of+": its file system does not say how large it is: "+path)
 	case free < minFree:
 		bad.State, bad.Why = Problem, "a session that cannot write loses its work, and its end is not recorded"
@@ -210,7 +208,7 @@ func judgeDisk(of, path string, free, size uint64) Finding {
 	return bad
 }
 
-// listed is names in a sentence, the first few of them.
+// listed lists the first few names in a sentence.
 func listed[T ~string](names []T) string {
 	const enough = 5
 	words := make([]string, 0, enough+1)

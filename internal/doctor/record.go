@@ -15,8 +15,8 @@ import (
 	"stint/internal/store"
 )
 
-// examineRecord looks at whether what is recorded agrees with itself and with what lives, and at the agents
-// that rest or have no price. Why the store cannot be read, its own check may have said.
+// examineRecord checks whether the record agrees with itself and with the live sessions, and looks for agents that are
+// stopped or have no price. If the store cannot be read, its own check may have told why.
 func (d *Doctor) examineRecord(ctx context.Context) (record, agents []Finding) {
 	var (
 		status   inspect.Status
@@ -25,7 +25,7 @@ func (d *Doctor) examineRecord(ctx context.Context) (record, agents []Finding) {
 		unpriced []Finding
 	)
 	err := d.Engine(ctx, false, func(e *engine.Engine) (err error) {
-		e.Timers = nil                        // they were asked
+		e.Timers = nil                        // already asked
 		e.Log = slog.New(slog.DiscardHandler) // each of its warnings is a finding here
 		if !e.Recorded() {                    // nothing has run yet
 			return nil
@@ -62,8 +62,8 @@ func (d *Doctor) examineRecord(ctx context.Context) (record, agents []Finding) {
 	return record, append(judgeRests(status.Stopped), unpriced...)
 }
 
-// leftovers are the runs that a reaping would close, at two looks: a run that just ends
-// is between its end and what it gives back for a moment.
+// leftovers returns the runs that a reap would close, seen at two looks: a run is for a moment between its end and the
+// release of what it holds.
 func leftovers(ctx context.Context, e *engine.Engine) (list []fleet.Run, err error) {
 	first, err := e.Reap(ctx, true)
 	if err != nil || len(first) == 0 {
@@ -78,7 +78,7 @@ func leftovers(ctx context.Context, e *engine.Engine) (list []fleet.Run, err err
 	return list, err
 }
 
-// judgeRuns judges the runs that are left behind. A run with an end did not give back what it held.
+// judgeRuns judges the runs that are left behind. A run with an end has not released what it held.
 func judgeRuns(live int, left []fleet.Run) Finding {
 	const check = "runs"
 	var dead, ended, what []string
@@ -143,8 +143,8 @@ func judgeFigures(off []fleet.Discrepancy) Finding {
 	return ok(check, "beliefs, accounts, budgets and epochs add up by the record")
 }
 
-// judgeRests reports the agents that are not used now. That a usage limit was met, or
-// that a service has no room, is no fault; that an agent or its login fails is.
+// judgeRests reports the agents that are stopped now. A usage limit or a service without room is no fault; an agent or
+// login that fails is one.
 func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
 	const check = "agent_rest"
 	for _, s := range stopped {
@@ -160,11 +160,10 @@ func judgeRests(stopped []inspect.StoppedAgent) (list []Finding) {
 	return list
 }
 
-// maxLooked bounds the search for a session among an agent's latest runs: the others
-// found no lane or no task.
+// maxLooked bounds the search for a session among an agent's latest runs: the others found no lane or no task.
 const maxLooked = 20
 
-// examinePrices reports the agents with a budget in USD whose latest session used a model that has no price.
+// examinePrices reports agents with a budget in USD whose latest session used a model without a price.
 func examinePrices(ctx context.Context, e *inspect.Explainer) (list []Finding, err error) {
 	for _, agent := range e.Config.AgentNames() {
 		runs, err := e.Runs(ctx, store.RunQuery{Agent: agent, Ended: true, Limit: maxLooked})

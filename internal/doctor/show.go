@@ -9,8 +9,8 @@ import (
 	"stint/internal/screen"
 )
 
-// Lines lays out what a doctor found: a line each, and below what is amiss why it matters
-// and what fixes it. A command is never broken, as it is to be copied.
+// Lines lays out findings: a line each, and below a fault its reason and fix. A command is never broken, so that it can
+// be copied.
 func Lines(list []Finding, s screen.Style) []string {
 	widest := 0
 	for _, f := range list {

@@ -40,7 +40,7 @@ func TestFindings(t *testing.T) {
 			Fix:  "sudo loginctl enable-linger 1000",
 		},
 		{Check: "state_folder", State: Warning, What: "others can read it", Why: "prompts and logs are in it", Fix: "chmod 700 /home/op/.local/state/stint/bob"},
-		{Check: "login", State: Unknown, What: "claude: nothing is known of its login, as no preset says it"},
+		{Check: "login", State: Unknown, What: "claude: its preset does not tell where its login is"},
 		{Check: "tasks", State: Warning, What: "tasks/\x1b[31mx\u202e.md\n:1: no front matter", Why: "no session works on what cannot be read"},
 	}
 	for _, width := range []int{80, 120} {

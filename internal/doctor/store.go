@@ -20,7 +20,7 @@ import (
 	"stint/internal/store/sqlite"
 )
 
-// Store looks at the store alone: the file with the record, or the server.
+// Store checks the store alone: its file, or the server.
 func (d *Doctor) Store(ctx context.Context) []Finding {
 	if d.Config.Store.Shared() {
 		return d.examineServer(ctx)
@@ -30,7 +30,7 @@ func (d *Doctor) Store(ctx context.Context) []Finding {
 	db, err := sqlite.OpenRead(ctx, d.File)
 	if err == nil {
 		damage, err = db.Damage(ctx)
-		if _, at, unread := db.Hosts(ctx); unread == nil { // else the damage says why
+		if _, at, unread := db.Hosts(ctx); unread == nil { // otherwise the damage tells
 			d.ahead = at.Sub(d.Now())
 		}
 		err = cmp.Or(errors.Join(err, db.Close()), d.mistaken())
@@ -50,12 +50,12 @@ func (d *Doctor) Store(ctx context.Context) []Finding {
 	return []Finding{judgeFile(path, size, damage)}
 }
 
-// mistaken is an error if the state folder is a copy of another machine's.
+// mistaken returns an error if the state folder is a copy of another machine's.
 func (d *Doctor) mistaken() error {
 	return machine.Check(d.Config.State, machine.This(os.DirFS("/")), false)
 }
 
-// fault says why the store cannot be used.
+// fault tells why the store cannot be used.
 func (d *Doctor) fault(path string, err error) Finding {
 	d.faulty = true
 	return Finding{
@@ -64,7 +64,7 @@ func (d *Doctor) fault(path string, err error) Finding {
 	}
 }
 
-// judgeFile judges the file by what its own check found wrong.
+// judgeFile judges the file by the damage found in it.
 func judgeFile(path string, size int64, damage []string) Finding {
 	if len(damage) == 0 {
 		return ok("store", "%s, %s, whole", path, plain.Bytes(size))
@@ -76,14 +76,14 @@ func judgeFile(path string, size int64, damage []string) Finding {
 	}
 }
 
-// server has the settings of a PostgreSQL server that matter to a fleet on many machines.
+// server describes a PostgreSQL server to a fleet on many hosts.
 type server struct {
 	postgres.Condition
-	name      string        // of the store, as the configuration has it
-	weak      string        // the sslmode that lets another pose as the server; empty: none could
-	ahead     time.Duration // of this machine's clock, the server's
-	answers   time.Duration // in which it was asked
-	unsent    int           // sessions of this machine that ended, of which the store has not heard
+	name      string        // of the store, as configured
+	weak      string        // an sslmode that lets another host pose as the server; empty: none
+	ahead     time.Duration // by which the server's clock leads this machine's
+	answers   time.Duration // the time of one answer
+	unsent    int           // ended sessions of this machine that the store does not know of
 	unsentFor time.Duration // since the first of them ended
 }
 
@@ -105,7 +105,7 @@ func (d *Doctor) examineServer(ctx context.Context) []Finding {
 	return append(s.judge(), hosts...)
 }
 
-// examineHosts looks at the other machines of the fleet, and for what this one has not delivered.
+// examineHosts looks at the fleet's other hosts, and at the sessions that this one has not delivered.
 func (d *Doctor) examineHosts(ctx context.Context, db store.Store, s *server) ([]Finding, error) {
 	hosts, now, err := db.Hosts(ctx)
 	if err != nil {
@@ -124,12 +124,13 @@ func (d *Doctor) examineHosts(ctx context.Context, db store.Store, s *server) ([
 		}
 	}
 	if !slices.ContainsFunc(hosts, func(h fleet.Host) bool { return h.ID == own.ID }) {
-		own.Version, own.Config = "", "" // it never fired: nobody compares with it
+		own.Version, own.Config = "", "" // it never fired: there is nothing to compare
 	}
 	return judgeHosts(hosts, own, working, now), nil
 }
 
-// judgeHosts compares the hosts, of which some have open sessions, with own, which is as it is now and not as it was at its last fire.
+// judgeHosts compares the hosts with own, which describes this host now, not at its last fire. Working holds the hosts
+// with open sessions.
 func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now time.Time) (list []Finding) {
 	add := func(what, why, fix string) {
 		list = append(list, Finding{Check: "hosts", State: Warning, What: what, Why: why, Fix: fix})
@@ -160,8 +161,8 @@ func judgeHosts(hosts []fleet.Host, own fleet.Host, working map[string]bool, now
 
 const (
 	oldestServer = 140000
-	maxAhead     = 5 * time.Second // as much as leases leave between two machines
-	longUnsent   = 5 * time.Minute // a session tries as long as its lease lasts, and then the next fire does
+	maxAhead     = 5 * time.Second // the margin of leases between two machines
+	longUnsent   = 5 * time.Minute // a session retries until its lease ends, and then the next fire does
 )
 
 const ownRole = "connect as the fleet's role, which is neither: stint help hosts"
@@ -231,7 +232,7 @@ func (s server) judge() []Finding {
 	return list
 }
 
-// usable is whether the store can be used at all.
+// usable judges whether the store can be used at all.
 func (s server) usable(check string) Finding {
 	bad := Finding{Check: check, State: Problem, Why: "no claim can be taken, and no session starts", Fix: "stint store migrate"}
 	switch {

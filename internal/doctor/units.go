@@ -20,17 +20,16 @@ import (
 	"stint/internal/systemd"
 )
 
-// timer fires a pool; service is the unit that it starts.
+// timer fires a pool, by starting its service.
 type timer struct {
 	systemd.Installed
-	pool, unit string // the pool is empty for the fleet's own
+	pool, unit string // the pool is empty for the whole fleet
 	fires      systemd.TimerState
 	service    systemd.Installed
-	config     string // the service's; empty: it names none
+	config     string // the service's; empty: none named
 }
 
-// examineTimers looks at each pool's timer, at the files behind it, and at whether it
-// leads to fires.
+// examineTimers looks at each pool's timer, its unit files, and the fires that follow it.
 func (d *Doctor) examineTimers(ctx context.Context, m *systemd.Manager) (list []Finding) {
 	for _, pool := range d.Config.FiredPools() {
 		t, err := lookAtTimer(ctx, m, d.Config, pool)
@@ -61,12 +60,12 @@ func lookAtTimer(ctx context.Context, m *systemd.Manager, c *config.Config, pool
 	return t, err
 }
 
-// examineWatch looks at the units by which tasks and programs ask for fires, where they are installed.
+// examineWatch looks at the installed units by which tasks and programs ask for fires.
 func (d *Doctor) examineWatch(ctx context.Context, m *systemd.Manager, t timer) (list []Finding) {
 	const check = "watch"
 	folder, err := install.Folder(d.Getenv, t.runtime())
 	p := install.Plan{Config: d.Config, Folder: folder}
-	if err != nil || !p.Watched() || !t.on() || t.Active != "active" { // they go with the timer
+	if err != nil || !p.Watched() || !t.on() || t.Active != "active" { // they start with the timer
 		return nil
 	}
 	for _, unit := range install.Watch(t.unit) {
@@ -88,7 +87,7 @@ func (d *Doctor) examineWatch(ctx context.Context, m *systemd.Manager, t timer) 
 	return list
 }
 
-// withoutManager returns the findings about a manager that does not answer.
+// withoutManager returns the findings if the service manager does not answer.
 func (d *Doctor) withoutManager() (timers, controllers []Finding) {
 	const reason = "the service manager cannot be asked"
 	for _, pool := range d.Config.FiredPools() {
@@ -97,13 +96,13 @@ func (d *Doctor) withoutManager() (timers, controllers []Finding) {
 	return timers, []Finding{unknown("controllers", reason)}
 }
 
-// examineFormer looks for timers of pools that are gone from the configuration.
+// examineFormer looks for timers of pools that the configuration no longer has.
 func (d *Doctor) examineFormer(ctx context.Context, m *systemd.Manager) (list []Finding) {
 	const check = "timer"
 	for _, runtime := range []bool{false, true} {
 		folder, err := install.Folder(d.Getenv, runtime)
 		if err != nil {
-			continue // nothing can have been installed there
+			continue // nothing can be installed there
 		}
 		instances, err := install.Plan{Config: d.Config, Folder: folder}.Former()
 		if err != nil {
@@ -128,8 +127,8 @@ func (d *Doctor) examineFormer(ctx context.Context, m *systemd.Manager) (list []
 	return list
 }
 
-// installTimers brings the unit files of installed timers up to date, and starts the timers that
-// are enabled. A person switched off any other, or never switched it on.
+// installTimers brings the files of installed timers up to date, and starts the enabled timers. A person switched the
+// others off, or never on.
 func (d *Doctor) installTimers(ctx context.Context, dryRun bool) (done []string, err error) {
 	var pools, on, started []string
 	p := install.Plan{Config: d.Config, DryRun: dryRun, Did: func(path, action string) {
@@ -156,8 +155,7 @@ func (d *Doctor) installTimers(ctx context.Context, dryRun bool) (done []string,
 	return append(done, started...), err
 }
 
-// configOf is the configuration that a fire's command line names; one and the same file
-// by another path is ours.
+// configOf returns the configuration in a fire's command line; ours, if it is the same file by another path.
 func configOf(argv []string, ours string) string {
 	i := slices.Index(argv, "--config") + 1
 	if i == 0 || i == len(argv) {
@@ -177,11 +175,11 @@ func sameFile(a, b string) bool {
 
 func (t timer) serviceUnit() string { return strings.TrimSuffix(t.unit, ".timer") + ".service" }
 
-// runtime reports whether the timer is installed until the machine goes down.
+// runtime reports whether the timer goes when the machine goes down.
 func (t timer) runtime() bool { return strings.HasPrefix(t.Fragment, "/run/") }
 
-// installed reports whether the timer is there for this fleet. The templates, which any fleet
-// brings along, are enough for the manager to load the timer of every other.
+// installed reports whether this fleet's timer is installed. The unit templates of any fleet are enough for the manager
+// to load the timer of every other.
 func (t timer) installed() bool {
 	return t.Load != "not-found" && (t.on() || t.Active == "active" || t.config != "")
 }
@@ -189,7 +187,7 @@ func (t timer) installed() bool {
 // on reports whether the timer is enabled.
 func (t timer) on() bool { return strings.HasPrefix(t.Enabled, "enabled") }
 
-// again installs the fleet's units from the folder of its configuration.
+// again returns the command that installs the fleet's units anew.
 func (t timer) again(path string) string {
 	switch {
 	case fleet.CheckUnitWord(path) != nil:
@@ -203,7 +201,7 @@ func (t timer) again(path string) string {
 func (t timer) judge(path string) Finding {
 	const check = "timer"
 	bad := Finding{Check: check, State: Problem, Fix: t.again(path)}
-	if t.on() { // else a person decides whether sessions start that nobody watches
+	if t.on() { // a person decides whether sessions may start unattended
 		bad.Repair = repairTimers
 	}
 	fires := "nothing fires the fleet"
@@ -212,10 +210,10 @@ func (t timer) judge(path string) Finding {
 	}
 	switch {
 	case t.Load == "masked":
-		// Somebody means it: only a person takes that back.
+		// Somebody did this on purpose: only a person undoes it.
 		bad.What, bad.Why, bad.Fix, bad.Repair = t.unit+" is masked", fires, "systemctl --user unmask "+t.unit, ""
 	case t.Load == "not-found", t.Load == "loaded" && !t.installed():
-		// Fires may be started by other means.
+		// Something else may fire.
 		bad.State, bad.What, bad.Why = Warning, t.unit+" is not installed", fires+" but a person or another program"
 		bad.Repair = ""
 	case t.Load != "loaded":
@@ -256,7 +254,7 @@ func (t timer) judgeFiles(path string) Finding {
 		bad.What = unit + " names no configuration: its drop-in is missing"
 	case t.config != path:
 		bad.What, bad.Why = fmt.Sprintf("%s fires another configuration: %s", unit, t.config), "no timer fires this one"
-		bad.Repair = "" // whose the timer is, a person has to say
+		bad.Repair = "" // a person must say whose timer it is
 		if _, err := os.Stat(t.config); errors.Is(err, fs.ErrNotExist) {
 			bad.What += ", which is not there"
 		} else {
@@ -278,12 +276,11 @@ func (t timer) judgeFiles(path string) Finding {
 	return bad
 }
 
-// late bounds the time from a timer to its fire on record: the service has fifteen minutes.
+// late bounds the time from a timer to its fire on record: the service may take fifteen minutes.
 const late = 15 * time.Minute
 
-// judgeFires compares what the timer did with what is on record. How far apart fires are
-// meant to be the service manager does not say, nor need it: one that fired left a fire on
-// record, and one that did not when it should have is overdue.
+// judgeFires compares the timer's last time with the last fire on record. The service manager does not tell the
+// interval, and need not: a timer that went off leaves a fire, and one that should have gone off is overdue.
 func (t timer) judgeFires(now, recorded time.Time, known bool) Finding {
 	const check = "fires"
 	journal := "journalctl --user -n 50 -u " + t.serviceUnit()
@@ -296,7 +293,7 @@ func (t timer) judgeFires(now, recorded time.Time, known bool) Finding {
 		bad.Why = "the fire before hangs, or the clock was set"
 	case t.fires.Last.IsZero():
 		return ok(check, "%s has not fired since it was started", t.unit)
-	case !known || t.pool != "": // the record does not say of which pool a fire was
+	case !known || t.pool != "": // the record does not tell a fire's pool
 		return ok(check, "%s fired at %s", t.unit, plain.Stamp(t.fires.Last))
 	case !recorded.Before(t.fires.Last.Add(-tick)):
 		return ok(check, "the last at %s", plain.Stamp(recorded))

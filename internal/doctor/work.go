@@ -21,10 +21,10 @@ import (
 	"stint/internal/workspace"
 )
 
-// agents are the names of the agents that this host has.
+// agents returns the names of this host's agents.
 func (d *Doctor) agents() []string { return plain.Kept(d.Config.AgentNames(), d.Config.HasAgent) }
 
-// unit looks variables up in the environment of units, or in this process's own if that is not known.
+// unit looks a variable up in the environment of units, or if that is unknown in this process's own.
 func (d *Doctor) unit(name string) string {
 	if d.Environment == nil {
 		return d.Getenv(name)
@@ -46,11 +46,11 @@ func (d *Doctor) examineAgents(ctx context.Context) (list []Finding) {
 	return list
 }
 
-// versionTime is far more than a program takes to print its version.
+// versionTime is far more than a program needs to print its version.
 const versionTime = 20 * time.Second
 
-// examineVersion asks a program that can be started for its version, and says if that was not tried: what it prints may be
-// another thing then. A program that lacks what it needs, such as a newer Node.js, shows it here.
+// examineVersion asks a program for its version, and tells if stint was not tried with it: its output may differ. A
+// program that lacks something, such as a newer Node.js, fails here.
 func examineVersion(ctx context.Context, agent config.Agent, found Finding, environment []string, dir string) Finding {
 	if len(agent.CLI.Version) == 0 {
 		return found
@@ -72,14 +72,14 @@ func examineVersion(ctx context.Context, agent config.Agent, found Finding, envi
 	return found
 }
 
-// examineFolders names those of a program's own folders that its sessions could not have.
+// examineFolders names a program's own folders that its sessions cannot write.
 func examineFolders(name string, c preset.CLI, environment []string) (list []Finding) {
 	const writable = 2 // W_OK
 	for _, folder := range c.Folders {
 		path := folder.In(func(name string) string { return fleet.Variable(environment, name) })
 		there := path
 		for _, err := os.Stat(there); errors.Is(err, fs.ErrNotExist) && there != "/"; _, err = os.Stat(there) {
-			there = filepath.Dir(there) // it is made in the first session
+			there = filepath.Dir(there) // the first session makes it
 		}
 		if err := syscall.Access(there, writable); path != "" && err != nil {
 			list = append(list, Finding{
@@ -91,7 +91,7 @@ func examineFolders(name string, c preset.CLI, environment []string) (list []Fin
 	return list
 }
 
-// Idle says of each agent that cannot start in the workspace why, and what to do; all reports whether none can.
+// Idle tells why each agent that cannot start in the workspace cannot, and the fix. All reports whether no agent can.
 func (d *Doctor) Idle() (list []string, all bool) {
 	for _, name := range d.agents() {
 		if f, _ := d.Program(name, d.Config.Agents[name], d.Config.Workspace); f.State != OK {
@@ -101,8 +101,8 @@ func (d *Doctor) Idle() (list []string, all bool) {
 	return list, len(list) == len(d.agents())
 }
 
-// Program says whether an agent's sessions can start in a folder, with what a unit of the manager gets, or
-// else with what this process has. Path is a PATH with which they could, if one is missing and known.
+// Program judges whether an agent's sessions can start in a folder, with the environment of units, or else of this
+// process. Path is a PATH with which they could, if theirs lacks a program that was found.
 func (d *Doctor) Program(name string, agent config.Agent, dir string) (_ Finding, path string) {
 	const check = "agent"
 	environment, asked := agent.Passed(d.unit), d.Environment != nil
@@ -151,8 +151,7 @@ func (d *Doctor) Program(name string, agent config.Agent, dir string) (_ Finding
 	return bad, path
 }
 
-// firstFault is the first of the programs that cannot be started; else where the first
-// of them is.
+// firstFault returns the first program that cannot be started; if all can, the path of the first.
 func firstFault(programs, environment []string, dir string) (program, path string, err error) {
 	for i, program := range programs {
 		found, err := command.Runnable(program, environment, dir)
@@ -166,9 +165,8 @@ func firstFault(programs, environment []string, dir string) (program, path strin
 	return "", path, nil
 }
 
-// repairedPath is a PATH with which all of an agent's programs can be started: that of
-// the environment, after the folders in which this process finds what is missing there.
-// It is empty where this process does not find it either.
+// repairedPath returns a PATH with which all of an agent's programs start: the environment's, after the folders in which
+// this process finds the missing ones. It is empty if this process does not find them either.
 func (d *Doctor) repairedPath(agent config.Agent, environment []string, dir string) string {
 	const most = 8 // programs and interpreters; each round finds one
 	path, here := fleet.Variable(environment, "PATH"), []string{"PATH=" + d.Getenv("PATH")}
@@ -190,7 +188,7 @@ func (d *Doctor) repairedPath(agent config.Agent, environment []string, dir stri
 	return ""
 }
 
-// examineLogin looks for where an agent's login is. It only asks whether a file is there.
+// examineLogin looks for an agent's login. It only asks whether a file is there.
 func examineLogin(name string, c preset.CLI, environment []string) Finding {
 	const check = "login"
 	variable := func(name string) string { return fleet.Variable(environment, name) }
@@ -212,7 +210,7 @@ func examineLogin(name string, c preset.CLI, environment []string) Finding {
 		looked = append(looked, path)
 	}
 	if len(looked) == 0 {
-		return unknown(check, name+": nothing is known of its login, as no preset says it")
+		return unknown(check, name+": its preset does not tell where its login is")
 	}
 	return Finding{
 		Check: check, State: Warning,
@@ -222,8 +220,8 @@ func examineLogin(name string, c preset.CLI, environment []string) Finding {
 	}
 }
 
-// examineCommands looks for the programs of the commands beside the agents', each as it is started: by
-// a fire with what it is handed on, by a session with what its agent has, or from a person's shell.
+// examineCommands looks for the programs of all other commands, each as it is started: by a fire, by a session, or from
+// a person's shell.
 func (d *Doctor) examineCommands() (list []Finding) {
 	const check = "command"
 	c, looked := d.Config, 0
@@ -272,11 +270,11 @@ func (d *Doctor) examineCommands() (list []Finding) {
 	return list
 }
 
-// left is the age from which a lock of git's counts as left behind: git holds it for
-// seconds, hooks of a commit for minutes.
+// left is the age from which a lock of git counts as left behind: git holds it for seconds, hooks of a commit for
+// minutes.
 const left = 10 * time.Minute
 
-// askGit is for one look at a large repository on a slow disk.
+// askGit bounds one look at a large repository on a slow disk.
 const askGit = 30 * time.Second
 
 func (d *Doctor) examineWorkspace(ctx context.Context) []Finding {
@@ -316,8 +314,8 @@ func (d *Doctor) examineWorkspace(ctx context.Context) []Finding {
 	return list
 }
 
-// judgeWorkspace judges whether sessions can work in the workspace. Some categories need a repository there; unready says why no
-// clone of it can be made.
+// judgeWorkspace judges whether sessions can work in the workspace. The categories needing a repository are given;
+// unready tells why no clone of it can be made.
 func judgeWorkspace(path string, w workspace.Condition, needing []fleet.Category, unready error, live int, now time.Time) Finding {
 	bad := Finding{Check: "workspace", State: Problem}
 	status := "git -C " + fleet.ShellWord(path) + " status"
@@ -368,7 +366,7 @@ func (d *Doctor) examineTasks(ctx context.Context) []Finding {
 	return judgeTasks(len(tasks), problems, err, d.Config)
 }
 
-// judgeTasks judges what came of reading the tasks of a configuration.
+// judgeTasks judges the result of reading the tasks of a configuration.
 func judgeTasks(read int, problems []fleet.TaskProblem, err error, c *config.Config) (list []Finding) {
 	const check = "tasks"
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 )
 
 // ErrClosed means that nobody serves the socket: there is none, or its server died.
-var ErrClosed = errors.New("the door is closed")
+var ErrClosed = errors.New("the session's socket is closed")
 
 // Ask asks at the door of a session. The error of an answer is one of those that the server's had
 // been; [ErrClosed] where nobody answers.
@@ -33,7 +33,7 @@ func Ask(ctx context.Context, path string, q Request) (Answer, error) {
 	if err != nil {
 		err = fmt.Errorf("ask at %s: %w", path, err)
 		if errors.Is(err, os.ErrPermission) {
-			err = fleet.WithHint(err, "the agent's own sandbox refuses sockets: allow Unix sockets in its command, or remove own_sandbox")
+			err = fleet.WithHint(err, "the agent's own sandbox refuses sockets: allow Unix sockets in the agent's command")
 		}
 		return a, err
 	}

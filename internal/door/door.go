@@ -147,10 +147,10 @@ type Session struct {
 // then begin at the task while this one is at work.
 func (s *Session) Admit(q Request) (Request, error) {
 	if q.Version != version {
-		return q, fmt.Errorf("version %d: this is the door of another version of stint, with %d: %w", q.Version, version, fleet.ErrUsage)
+		return q, fmt.Errorf("version %d: the session's socket is of another version of stint, with %d: %w", q.Version, version, fleet.ErrUsage)
 	}
 	if q.Run != "" && q.Run != s.Run {
-		return q, fmt.Errorf("run %s: this is the door of run %s: %w", q.Run, s.Run, fleet.ErrUsage)
+		return q, fmt.Errorf("run %s: this is the socket of run %s: %w", q.Run, s.Run, fleet.ErrUsage)
 	}
 	q.Run = s.Run
 	if err := s.check(q); err != nil {

@@ -52,7 +52,7 @@ func TestAdmit(t *testing.T) {
 		{"a key with a line break", with(func(q *door.Request) { q.Key = "a\nb" }), "control characters"},
 		{"another holder", with(func(q *door.Request) { q.Holder = "alice" }), "under its own name alone"},
 		{"no holder", with(func(q *door.Request) { q.Holder = "" }), "under its own name alone"},
-		{"another run", with(func(q *door.Request) { q.Run = "0other" }), "this is the door of run"},
+		{"another run", with(func(q *door.Request) { q.Run = "0other" }), "this is the socket of run"},
 		{"no time", with(func(q *door.Request) { q.TTL = 0 }), "a millisecond or more"},
 		{"time that has gone", with(func(q *door.Request) { q.Verb, q.TTL = door.ClaimRenew, -1 }), "a millisecond or more"},
 		{"a note of two lines", with(func(q *door.Request) { q.Note = "a\nb" }), "control characters"},
@@ -225,7 +225,7 @@ func TestAnotherUser(t *testing.T) {
 		text, _ := io.ReadAll(conn)
 		said <- string(text)
 	}()
-	if got := <-said; !strings.Contains(got, "user 65534: this is the door of user 0") || asked {
+	if got := <-said; !strings.Contains(got, "user 65534: this is the socket of user 0") || asked {
 		t.Errorf("got %q, and asked is %t", got, asked)
 	}
 }

@@ -158,7 +158,7 @@ func sameUser(conn *net.UnixConn) error {
 		return errors.Join(ctl, err)
 	}
 	if int(peer.Uid) != os.Geteuid() {
-		return fmt.Errorf("user %d: this is the door of user %d: %w", peer.Uid, os.Geteuid(), fleet.ErrUsage)
+		return fmt.Errorf("user %d: this is the socket of user %d: %w", peer.Uid, os.Geteuid(), fleet.ErrUsage)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (d *desk) answer(ctx context.Context, q Request) (a Answer, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("%s: internal error: %v", q.Verb, fault)
-			d.Log.ErrorContext(ctx, "no answer at the door", slog.String("run_id", string(d.Session.Run)), slog.Any("err", err))
+			d.Log.ErrorContext(ctx, "no answer at the session's socket", slog.String("run_id", string(d.Session.Run)), slog.Any("err", err))
 		}
 	}()
 	if q.Verb == TaskAdd || q.Verb == TaskShow || q.Verb == Result {

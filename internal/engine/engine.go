@@ -21,25 +21,25 @@ import (
 // those that say what nil means.
 type Engine struct {
 	*survey.Reader
-	Sources   Sources
-	Ranker    Hook // another selector, which is given the ranking of stint's own
-	Lanes     Lanes
-	Stopper   Stopper
-	Runner    Runner
-	Environ   []string // of this process; sessions get what OpenTelemetry reads of it
-	Boxes     Boxes
-	Door      func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
-	Echo      io.Writer                                  // what agents print goes there as well; nil: only into their logs
-	Later     Later                                      // nil: no service manager
-	Notices   Notices                                    // nil: nobody is notified
-	Forge     Hook                                       // nil: nobody is asked what became of work
-	Publisher Hook                                       // opens requests for branches at a forge; nil: they are only pushed
-	Reviewers Hook                                       // what is said of published work; nil: nobody is asked
-	Graders   Graders
-	Repo      Repo
-	Trunk     Trunk
-	Folders   Folders
-	Operator  string // the name of the user who decides
+	Sources      Sources
+	Ranker       Hook // another selector, which is given the ranking of stint's own
+	Lanes        Lanes
+	Stopper      Stopper
+	Runner       Runner
+	Environ      []string // of this process; sessions get what OpenTelemetry reads of it
+	Boxes        Boxes
+	Door         func(r fleet.Run) (shut func(), err error) // opens the socket of a run whose agent is about to begin; nil: agents cannot ask
+	Echo         io.Writer                                  // what agents print goes there as well; nil: only into their logs
+	Later        Later                                      // nil: no service manager
+	Notices      Notices                                    // nil: nobody is notified
+	Forge        Hook                                       // nil: nobody is asked what became of work
+	Publisher    Hook                                       // opens requests for branches at a forge; nil: they are only pushed
+	Reviewers    Hook                                       // what is said of published work; nil: nobody is asked
+	Graders      Graders
+	Repo         Repo
+	TargetBranch TargetBranch
+	Folders      Folders
+	Operator     string // the name of the user who decides
 
 	// Host describes this machine when it fires; nil: it is not recorded.
 	Host func() fleet.Host
@@ -198,8 +198,8 @@ type Notices interface {
 	Send(ctx context.Context, n fleet.Notice) error
 }
 
-// Trunk is the branch that the work of sessions lands in.
-type Trunk interface {
+// TargetBranch is the branch that the work of sessions lands in.
+type TargetBranch interface {
 	// Landings takes the right to land or publish work, and returns what gives it back. When another
 	// process has it the error has the words for what that does, and wraps [fleet.ErrBusy].
 	Landings(doing string) (end func() error, err error)

@@ -30,12 +30,12 @@ const maxMoves = 5
 // conflicts, or whose check fails, is set aside and its task opened again. The error says why the
 // rest was not tried. The list has the result of each item, and each reports it as soon as it is known.
 //
-// If we die before the target has moved, nothing has landed, and [Trunk.Stack] removes the folder.
+// If we die before the target has moved, nothing has landed, and [TargetBranch.Stack] removes the folder.
 // If we die after it, the work is found in the target when it is to land again; the rest of the
 // end follows then: the decision, the task, the branch.
 func (e *Engine) Land(ctx context.Context, target review.Target, items []review.Item, each func(fleet.Landed)) (list []fleet.Landed, err error) {
 	runs := plain.Each(items, func(i review.Item) string { return string(i.Run) })
-	end, err := e.Trunk.Landings("lands " + strings.Join(runs, " "))
+	end, err := e.TargetBranch.Landings("lands " + strings.Join(runs, " "))
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (e *Engine) Land(ctx context.Context, target review.Target, items []review.
 	}
 	tidy, cancel := closing(ctx)
 	defer cancel()
-	failed = errors.Join(failed, e.Trunk.Unstack(tidy))
+	failed = errors.Join(failed, e.TargetBranch.Unstack(tidy))
 	if len(list) == 0 || slices.ContainsFunc(list, func(l fleet.Landed) bool { return l.End == fleet.LandingLanded }) {
 		e.pushTarget(ctx)
 	}
@@ -135,7 +135,7 @@ func landing(target review.Target, i review.Item) fleet.Landing {
 // bring tries the work on the target until it is in, or cannot get in.
 func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out *fleet.Landed) error {
 	for range maxMoves {
-		s, err := e.Trunk.Stack(ctx, l)
+		s, err := e.TargetBranch.Stack(ctx, l)
 		if err != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func (e *Engine) bring(ctx context.Context, l fleet.Landing, i review.Item, out 
 			if err := e.Store.SaveReview(ctx, fleet.Review{Run: l.Run, Check: fleet.ReviewCheck{Tip: l.Tip, OK: true}}); err != nil {
 				return err
 			}
-			moved, err := e.Trunk.Advance(ctx, s)
+			moved, err := e.TargetBranch.Advance(ctx, s)
 			if err != nil {
 				return err
 			}
@@ -253,7 +253,7 @@ func (e *Engine) landed(ctx context.Context, l fleet.Landing, i review.Item, out
 	if err != nil {
 		return err
 	}
-	kept, err := e.Trunk.Drop(ctx, l)
+	kept, err := e.TargetBranch.Drop(ctx, l)
 	if kept != "" {
 		out.Reason = kept
 	}
@@ -320,7 +320,7 @@ func (e *Engine) pushTarget(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	pushing, cancel := context.WithTimeout(ctx, pushTime)
 	defer cancel()
-	remote, err := e.Trunk.PushTarget(pushing)
+	remote, err := e.TargetBranch.PushTarget(pushing)
 	switch {
 	case err != nil:
 		e.Log.WarnContext(ctx, "target not pushed", slog.Any("err", err))
@@ -340,7 +340,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 	if i.AtWork != "" {
 		return r, "", fmt.Errorf("run %s goes on with the work of run %s: %w", i.AtWork, i.Run, fleet.ErrHeld)
 	}
-	end, err := e.Trunk.Landings("publishes " + string(i.Run))
+	end, err := e.TargetBranch.Landings("publishes " + string(i.Run))
 	if err != nil {
 		return r, "", err
 	}
@@ -358,7 +358,7 @@ func (e *Engine) Publish(ctx context.Context, target review.Target, i review.Ite
 	}
 	// Until it is pushed, the tip is the one that was published before.
 	r = fleet.Review{Run: i.Run, Tip: r.Tip, Decision: fleet.DecisionPublished, URL: r.URL, By: cmp.Or(r.By, e.Operator)}
-	if remote, err = e.Trunk.Push(ctx, landing(target, i), r.Tip); err != nil {
+	if remote, err = e.TargetBranch.Push(ctx, landing(target, i), r.Tip); err != nil {
 		return r, "", err
 	}
 	if e.Publisher != nil && r.URL == "" { // else the request follows the branch

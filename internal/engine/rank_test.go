@@ -77,7 +77,7 @@ func TestCooldown(t *testing.T) {
 	} {
 		b.later(tt.after)
 		for c, rests := range map[fleet.Category]bool{"code": tt.code, "docs": tt.docs, "triage": false} {
-			if reason := b.reason(c); strings.HasPrefix(reason, "cools down until 2026-06-01T12:") != rests {
+			if reason := b.reason(c); strings.HasPrefix(reason, "cooldown until 2026-06-01T12:") != rests {
 				t.Errorf("%s later, %s is left out because %q; want it to rest: %t", b.clock().Sub(ended), c, reason, rests)
 			}
 		}

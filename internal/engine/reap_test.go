@@ -143,7 +143,7 @@ func TestDeadRestFromTheirDeath(t *testing.T) {
 	b.closeAll(lock)
 	died := b.clock()
 	b.later(2 * time.Minute)
-	if out := b.explained().Out; !strings.HasPrefix(out, "cools down until 2026-06-01T12:13:00Z") {
+	if out := b.explained().Out; !strings.HasPrefix(out, "cooldown until 2026-06-01T12:13:00Z") {
 		t.Errorf("right after it: got code out for %q, want it to rest for three minutes", out)
 	}
 	b.later(time.Hour)

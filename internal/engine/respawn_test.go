@@ -109,7 +109,7 @@ func TestGoodSessionIsFollowedOnce(t *testing.T) {
 	if second.Followed != "a chain ends after 1 more" || len(later.specs) != 1 {
 		t.Errorf("after the second: got %q and timers %+v, want the end of the chain", second.Followed, later.specs)
 	}
-	if out := b.explained().Out; !strings.HasPrefix(out, "cools down") {
+	if out := b.explained().Out; !strings.HasPrefix(out, "cooldown") {
 		t.Errorf("got code out for %q, want fires to go on once it has rested", out)
 	}
 }

@@ -103,7 +103,7 @@ func obstacles() []obstacle {
 		{kind: fleet.HinderedByLane, name: "lane reserved", meet: func(b *bench) { b.other("0planned", "code") }, want: "lane busy: run 0planned"},
 		{kind: fleet.HinderedByRest, name: "cooldown", meet: func(b *bench) {
 			b.session("0before", "code", "fake", fleet.Run{Verdict: fleet.Verdict{Outcome: fleet.Nothing}})
-		}, want: "cools down until ", alone: "it rests first", yields: true},
+		}, want: "cooldown until ", alone: "it rests first", yields: true},
 		{kind: fleet.HinderedBySource, name: "source that failed", meet: func(b *bench) {
 			b.Tasks, b.Config.Tasks.DefaultCategory = failedSource{}, "code"
 		}, want: "source tracker failed"},

@@ -142,7 +142,7 @@ func (e *Engine) handRun(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	at := slices.IndexFunc(tasks, func(t fleet.Task) bool { return t.ID == o.Task })
 	if at < 0 {
 		if reason := e.Unlisted(survey.FailedSources(problems), o.Category); reason != "" {
-			return fleet.Run{}, fmt.Errorf("task %q: on no list that can be read; %s", o.Task, reason)
+			return fleet.Run{}, fmt.Errorf("task %q is on no list that could be read; %s", o.Task, reason)
 		}
 		return fleet.Run{}, fleet.WithHint(fmt.Errorf("task %q: %w", o.Task, fleet.ErrNotFound), "stint task list")
 	}
@@ -751,7 +751,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	}
 	// The claim is kept while the session is judged, for check and grader take their time.
 	v := w.judge(kept, c, task, spec, exit)
-	if v.Outcome == fleet.Cancelled && errors.Is(lost, claim.ErrWished) {
+	if v.Outcome == fleet.Cancelled && errors.Is(lost, claim.ErrStopRequested) {
 		v.Reason = lost.Error()
 	}
 	return v

@@ -12,9 +12,9 @@ type Conversation struct {
 	Why     string `json:"why,omitempty"`     // why that, or why a new one; empty: there was none to go on with
 }
 
-// HarmlessID reports whether a text can be the id of a conversation: an agent's output has it, which a session can forge. As
+// ValidConversationID reports whether a text can be the id of a conversation: an agent's output has it, which a session can forge. As
 // one argument of a command it is no option, and in a path it is one name.
-func HarmlessID(text string) bool {
+func ValidConversationID(text string) bool {
 	const first = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return text != "" && len(text) <= 100 && strings.Contains(first, text[:1]) && strings.Trim(text, first+".-") == ""
 }

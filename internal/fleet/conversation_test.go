@@ -12,12 +12,12 @@ import (
 func TestHarmlessID(t *testing.T) {
 	t.Parallel()
 	for _, id := range []string{"00000000-0000-4000-8000-000000000001", "ses_1aB", "a.b", "x"} {
-		if !fleet.HarmlessID(id) {
+		if !fleet.ValidConversationID(id) {
 			t.Errorf("%q: got no, want yes", id)
 		}
 	}
 	for _, id := range []string{"", "-", "--last", "..", ".x", "../x", "a b", "a\nb", "a=b", "$HOME", "*", "é", strings.Repeat("a", 101)} {
-		if fleet.HarmlessID(id) {
+		if fleet.ValidConversationID(id) {
 			t.Errorf("%q: got yes, want no", id)
 		}
 	}

@@ -198,11 +198,11 @@ type RunStatus struct {
 	State   RunState
 	Timeout time.Duration // of its category; 0: that is not in the configuration, or the run has ended
 	Tokens  *int64        // that it has used so far; nil: not known
-	Whereabouts
+	RunHost
 }
 
-// Whereabouts says on which machine of a fleet a run is, or was, at work.
-type Whereabouts struct {
+// RunHost says on which machine of a fleet a run is, or was, at work.
+type RunHost struct {
 	Machine string    // its name, or if nobody knows that its identity; empty: the fleet has one
 	Heard   time.Time // when an open run's machine was heard of; zero: it is this one, or nobody knows
 	Unheard bool      // nothing was heard of it for long

@@ -113,7 +113,7 @@ func (p Plan) Apply(ctx context.Context, pools, timers []string) error {
 			return err
 		}
 		if !ours {
-			return fleet.WithHint(fmt.Errorf("%w: %s is the timer's of another configuration", fleet.ErrUsage, dropIn), "give this fleet another name")
+			return fleet.WithHint(fmt.Errorf("%w: %s belongs to the timer of another configuration", fleet.ErrUsage, dropIn), "give this fleet another name")
 		}
 	}
 	// The manager is asked first: without one, no file is written.

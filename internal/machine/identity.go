@@ -1,9 +1,8 @@
-// Package machine holds what a fleet knows of the machine that a process is on.
+// Package machine describes the machine of a process to the fleet.
 //
-// A state folder has the [Identity] of its machine, and [Local] says which start of the machine this
-// is. A process knows only of sessions of its own machine, and that those of before its start are
-// gone. [Memory] keeps what the machine has seen of a shared store, and [Pressure] says how short
-// of memory the machine itself is.
+// A state folder has the [Identity] of its machine, and [Local] knows the machine's present boot. A process can judge
+// only sessions of its own machine; those from before its boot are gone. [Memory] keeps what the machine has seen of a
+// shared store, and [Pressure] measures its shortage of memory.
 package machine
 
 import (
@@ -33,27 +32,26 @@ const schema = "stint/identity@1"
 // Identity identifies the machine of a state folder.
 type Identity struct {
 	ID      string `json:"id"`      // random
-	Name    string `json:"name"`    // of the machine when it got the identity, for people
-	Machine string `json:"machine"` // machine-id(5) then; empty: it had none, as many containers
+	Name    string `json:"name"`    // the machine's name when it got the identity, for people
+	Machine string `json:"machine"` // machine-id(5) at that time; empty: it had none, like many containers
 }
 
-// Local has the facts about the machine of this process.
+// Local knows the machine of this process.
 type Local struct {
 	id   string // machine-id(5); empty: it has none
 	root fs.FS
 }
 
-// This reads it below a root folder.
+// This reads the machine's facts below a root folder.
 func This(root fs.FS) Local {
 	m := Local{id: line(root, "etc/machine-id"), root: root}
-	if m.id == "uninitialized" { // while it boots for the first time
+	if m.id == "uninitialized" { // during the first boot
 		m.id = ""
 	}
 	return m
 }
 
-// Boot is another one each time the machine is started; empty: nobody knows. It is read only
-// where it is asked for, as a claim has no use for it.
+// Boot returns an id that differs for each boot; empty: unknown. It is read only on demand: a claim does not need it.
 func (m Local) Boot() string { return line(m.root, "proc/sys/kernel/random/boot_id") }
 
 func line(root fs.FS, path string) string {
@@ -64,7 +62,7 @@ func line(root fs.FS, path string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// Elapsed is the time since the machine was started, also while it slept. No clock is set by it.
+// Elapsed returns the time since the machine booted, sleep included. Setting a clock does not change it.
 func Elapsed() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -73,17 +71,16 @@ func Elapsed() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Foreign reports whether the identity is of another machine. Where either has no machine-id,
-// nobody can know.
+// Foreign reports whether the identity is of another machine. It is false if either has no machine-id: nobody can know.
 func (i Identity) Foreign(m Local) bool {
 	return i.Machine != "" && m.id != "" && i.Machine != m.id
 }
 
-// Seat is the place of the sessions that a process on this machine starts, and of those whose life it
-// can judge. With an identity of another machine there are none.
+// Seat returns the location of the sessions that a process on this machine starts, and whose life it can judge. If
+// the identity is another machine's, there are no such sessions.
 //
-// A start of a machine without a machine-id proves nothing: its state folder may have moved to
-// another, while the sessions live on. There the locks decide alone.
+// A boot of a machine without a machine-id proves nothing: its state folder may have moved to another machine while
+// sessions live on the first. There only the locks decide.
 func (i Identity) Seat(m Local) fleet.Location {
 	switch {
 	case i.Foreign(m):
@@ -94,15 +91,15 @@ func (i Identity) Seat(m Local) fleet.Location {
 	return fleet.Location{Host: i.ID, Boot: m.Boot()}
 }
 
-// Host describes a machine with the identity, by the facts that can be seen from here.
+// Host describes the machine with this identity, as far as this process sees it.
 func (i Identity) Host(m Local) fleet.Host {
 	return fleet.Host{ID: i.ID, Name: i.Name, Machine: i.Machine, Boot: i.Seat(m).Boot, Arch: runtime.GOARCH}
 }
 
 const hintAdopt = "stint host adopt"
 
-// Check refuses a state folder that was copied from another machine, on which its sessions may
-// live. It gives a folder that has no identity yet one of this machine, unless it is only to look.
+// Check refuses a state folder that was copied from another machine, where its sessions may still live. A folder without
+// an identity gets one of this machine if create is set.
 func Check(state string, m Local, create bool) error {
 	i, err := ReadIdentity(state)
 	if errors.Is(err, fleet.ErrNotFound) && create {
@@ -120,8 +117,7 @@ func Check(state string, m Local, create bool) error {
 	return nil
 }
 
-// ReadIdentity reads the identity of a state folder. Where there is none yet the error wraps
-// [fleet.ErrNotFound].
+// ReadIdentity reads the identity of a state folder. Without one the error wraps [fleet.ErrNotFound].
 func ReadIdentity(state string) (Identity, error) {
 	path := filepath.Join(state, IdentityFile)
 	text, err := os.ReadFile(path)
@@ -138,10 +134,10 @@ func ReadIdentity(state string) (Identity, error) {
 	return kept.Identity, nil
 }
 
-// Adopt gives a state folder an identity of this machine, in place of one that is another's or
-// cannot be read, or another name. It reports false where it has what is wanted already.
+// Adopt gives a state folder a new identity of this machine if its own is another machine's or unreadable, and sets the
+// name. It reports false if nothing had to change.
 //
-// If we die in it, the folder has the identity that it had.
+// If we die in it, the folder keeps its old identity.
 func Adopt(state string, m Local, name string, dryRun bool) (i Identity, changed bool, err error) {
 	i, err = ReadIdentity(state)
 	switch {
@@ -165,14 +161,14 @@ func Adopt(state string, m Local, name string, dryRun bool) (i Identity, changed
 	return i, err == nil, err
 }
 
-// onDisk is an identity as it is in its file.
+// onDisk is the format of the identity's file.
 type onDisk struct {
 	Schema string `json:"schema"`
 	Identity
 }
 
 func fresh(m Local) Identity {
-	name, _ := os.Hostname() // it is for people
+	name, _ := os.Hostname() // only for people
 	return Identity{ID: strings.ToLower(rand.Text()), Name: name, Machine: m.id}
 }
 
@@ -181,7 +177,7 @@ func (i Identity) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// found gives a state folder its first identity. One of many processes that do so wins.
+// found gives a state folder its first identity. If several processes do so, one wins.
 func found(state string, m Local) error {
 	text, err := fresh(m).text()
 	if err == nil {
@@ -193,7 +189,7 @@ func found(state string, m Local) error {
 	return nil
 }
 
-// WriteOnce makes a file of mode 0600, and its folder, unless there is one: of many processes that do so one wins.
+// WriteOnce makes a file of mode 0600, and its folder, unless the file exists. If several processes do so, one wins.
 //
 // If we die before the link, a stray draft stays, which nobody reads.
 func WriteOnce(path string, text []byte) (err error) {

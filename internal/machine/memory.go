@@ -12,13 +12,13 @@ import (
 	"stint/internal/store"
 )
 
-// SeenFile is the name in the state folder of what this machine has seen of a store that it shares.
+// SeenFile names the file in the state folder that keeps the last known state of a shared store.
 const SeenFile = "store.seen"
 
-// Memory keeps what this machine has seen of the store that it shares with others. It is a state folder.
+// Memory keeps, in a state folder, what this machine has seen of a shared store.
 type Memory string
 
-// Seen reads it. An unreadable file is that of a machine that has seen nothing.
+// Seen reads the memory. If the file is unreadable, the machine has seen nothing.
 func (m Memory) Seen() (s store.Seen) {
 	_ = m.locked(os.O_RDONLY, (*flock.Flock).RLock, func(f *os.File) (err error) {
 		s, err = read(f)
@@ -27,8 +27,8 @@ func (m Memory) Seen() (s store.Seen) {
 	return s
 }
 
-// Remember writes it down, unless something later is there. If the machine dies before that is on
-// disk, it has seen less than there was.
+// Remember keeps s, unless something later is there. If the machine dies before that is on disk, the memory lags behind
+// the store.
 func (m Memory) Remember(s store.Seen) {
 	_ = m.change(func(before store.Seen) store.Seen {
 		if before.Before(s) {
@@ -38,8 +38,7 @@ func (m Memory) Remember(s store.Seen) {
 	})
 }
 
-// Accept forgets on which timeline the store was: a person says that a later one is gone for good. It
-// returns what was remembered.
+// Accept forgets the store's timeline: a person says that a later one is gone for good. It returns the memory before.
 func (m Memory) Accept(dryRun bool) (was store.Seen, err error) {
 	err = m.change(func(before store.Seen) store.Seen {
 		was = before
@@ -51,7 +50,7 @@ func (m Memory) Accept(dryRun bool) (was store.Seen, err error) {
 	return was, err
 }
 
-// change replaces it. Nobody else does meanwhile.
+// change replaces the memory, under its lock.
 func (m Memory) change(to func(store.Seen) store.Seen) error {
 	return m.locked(os.O_CREATE|os.O_RDWR, (*flock.Flock).Lock, func(f *os.File) error {
 		before, _ := read(f)
@@ -63,7 +62,7 @@ func (m Memory) change(to func(store.Seen) store.Seen) error {
 		if err != nil {
 			return err
 		}
-		// If we die between the two, what is behind the line is not read.
+		// If we die between the two, readers stop at the line's end.
 		if _, err := f.WriteAt(append(text, '\n'), 0); err != nil {
 			return err
 		}
@@ -81,7 +80,7 @@ func read(f io.ReadSeeker) (s store.Seen, err error) {
 	return s, nil
 }
 
-// locked opens the file once nobody writes it.
+// locked opens the file under a lock.
 func (m Memory) locked(flag int, lock func(*flock.Flock) error, do func(*os.File) error) (err error) {
 	l := flock.New(filepath.Join(string(m), SeenFile), flock.SetFlag(flag), flock.SetPermissions(0o600))
 	if err := lock(l); err != nil {

@@ -10,19 +10,19 @@ import (
 	"stint/internal/plain"
 )
 
-// Pressure is the machine's shortage of memory at one moment. Each session looks small to the fire
-// that starts it; together they have had a service manager killed for memory.
+// Pressure measures the machine's shortage of memory at one moment. Each session looks small to the fire that starts it;
+// together they have had a service manager killed for memory.
 //
-// A figure that cannot be read is nil, and refuses nothing: kernels without pressure stall
-// information, and containers that hide parts of /proc, have fleets too. A figure is the machine's,
-// not a container's: the cap on its slice bounds the fleet by itself.
+// A figure is nil if it cannot be read, and then refuses nothing: some kernels lack pressure stall information, and some
+// containers hide parts of /proc. Figures are the machine's, not a container's: the cap on its slice bounds the fleet by
+// itself.
 type Pressure struct {
 	MemoryPressure  *float64 // percent of the last ten seconds in which at least one task waited for memory
 	MemoryAvailable *int64   // bytes
 	MemoryTotal     *int64
 }
 
-// ReadPressure reads it in proc, which is /proc.
+// ReadPressure reads the figures in proc, which is /proc.
 func ReadPressure(proc fs.FS) Pressure {
 	memory := memoryInfo(proc)
 	return Pressure{
@@ -32,8 +32,7 @@ func ReadPressure(proc fs.FS) Pressure {
 	}
 }
 
-// memoryPressure is nil when the kernel keeps no pressure stall information, which some do
-// although the file is there.
+// memoryPressure returns nil if the kernel keeps no pressure stall information. Some do not, although the file is there.
 func memoryPressure(proc fs.FS) *float64 {
 	text, err := fs.ReadFile(proc, "pressure/memory")
 	if err != nil {
@@ -50,7 +49,7 @@ func memoryPressure(proc fs.FS) *float64 {
 	return nil
 }
 
-// memoryInfo is the machine's memory in bytes, by the kernel's names.
+// memoryInfo returns the machine's memory in bytes, by the kernel's names.
 func memoryInfo(proc fs.FS) map[string]*int64 {
 	text, err := fs.ReadFile(proc, "meminfo")
 	if err != nil {
@@ -70,22 +69,22 @@ func memoryInfo(proc fs.FS) map[string]*int64 {
 	return amounts
 }
 
-// figure reads a number of zero or more, which nan is not.
+// figure reads a finite number of at least zero.
 func figure(s string) (float64, bool) {
 	f, err := strconv.ParseFloat(s, 64)
 	return f, err == nil && f >= 0 && !math.IsInf(f, 1)
 }
 
-// maxStall is the percentage of ten seconds at which the machine takes back memory that is in use. systemd-oomd,
-// which kills at 60 by default, has not yet begun.
+// maxStall is the percentage of ten seconds from which the machine reclaims memory in use. systemd-oomd, which kills at
+// 60 by default, has not yet begun.
 const maxStall = 20
 
-// leftMemory must be available, in bytes: one session with a compiler under it takes this much. On a small
+// leftMemory is the memory, in bytes, that must be available: one session with a compiler takes as much. On a small
 // machine a quarter of its memory will do.
 const leftMemory = 1 << 30
 
-// Refuse says why a fire should start nothing now, or "" when it may: a fire that is refused costs half an hour, one
-// that should have been refused may cost every session.
+// Refuse returns the reason against a fire now, or "". A refused fire costs half an hour; one that should have been
+// refused may cost every session.
 func (p Pressure) Refuse() string {
 	left := int64(leftMemory)
 	if p.MemoryTotal != nil {

@@ -44,7 +44,7 @@ func busy() inspect.Counters {
 			Hosts: []survey.HostState{
 				{Host: fleet.Host{Name: "one", HeardAt: at.Add(-time.Minute)}, Sessions: 1}, {Host: fleet.Host{Name: "two", GoneAt: at}},
 			},
-			Closed: []inspect.Closure{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
+			Closed: []inspect.Blocker{{Reason: "memory"}, {Category: "docs", Reason: "reviews"}},
 			Day:    report.Audit{Denials: 3, Pivots: 2, Fallbacks: 1, PeakConcurrency: 2, Violations: make([]report.Violation, 1)},
 			Fires: []fleet.Fire{{ID: 7, At: at.Add(-time.Minute), Choices: []fleet.Choice{
 				{Decision: fleet.Spawn}, {Decision: fleet.Skip}, {Decision: fleet.Skip},
@@ -53,7 +53,7 @@ func busy() inspect.Counters {
 			Pauses:  []fleet.Pause{{}, {Category: "docs"}},
 			Stopped: []inspect.StoppedAgent{{}},
 			Waiting: []fleet.Waiting{{Task: "x"}},
-			Review:  review.Glance{Known: true, Open: 3, Rotten: 1, Oldest: at.Add(-time.Hour)},
+			Review:  review.Summary{Known: true, Open: 3, Rotten: 1, Oldest: at.Add(-time.Hour)},
 			Spent:   []fleet.Spent{{Scope: "fleet", Runs: 4, Tokens: 4200, USD: 1.25}, {Scope: "agent:a\"b\\c\nd", Runs: 1}},
 		},
 		Fires:  7,

@@ -200,7 +200,7 @@ func (s Situation) obstacles(f Facts, w *backlog) (list []Obstacle) {
 		all = append(
 			all,
 			obstacle{len(f.InFlight) >= f.Lanes, fleet.HinderedByLane, func() string { return fmt.Sprintf("lane busy: run %s", f.InFlight[0]) }, time.Time{}},
-			obstacle{s.At.Before(f.Rests), fleet.HinderedByRest, func() string { return "cools down until " + plain.Stamp(f.Rests) }, f.Rests},
+			obstacle{s.At.Before(f.Rests), fleet.HinderedByRest, func() string { return "cooldown until " + plain.Stamp(f.Rests) }, f.Rests},
 			obstacle{w.tasks == 0 && f.SelfDirected && lanesClaimed(s.Held, f), fleet.HinderedByClaim, says(ClaimBlocked), time.Time{}},
 			obstacle{idle && f.Unlisted != "", fleet.HinderedBySource, says(f.Unlisted), time.Time{}},
 			obstacle{idle && (f.Unlisted == "" || w.claimed), w.empty().Kind, func() string { return w.empty().Reason }, time.Time{}},

@@ -81,7 +81,7 @@ func TestReasons(t *testing.T) {
 		{"lane busy, asked for", facts("code", inFlight("0r1")), one, nil, "code", "lane busy: run 0r1"},
 		{"one lane of two busy", facts("code", lanes(2), inFlight("0r1")), one, nil, "", ""},
 		{"two lanes of two busy", facts("code", lanes(2), inFlight("0r1", "0r2")), one, nil, "", "lane busy: run 0r1"},
-		{"cools down", facts("code", rests(time.Hour)), one, nil, "", "cools down until 2026-06-26T13:00:00Z"},
+		{"cools down", facts("code", rests(time.Hour)), one, nil, "", "cooldown until 2026-06-26T13:00:00Z"},
 		{"cooled down", facts("code", rests(0)), one, nil, "", ""},
 		{"all rest", facts("code"), resting, nil, "", `every workable task rests, "b" for 1 more fire of its pool: its last session brought nothing`},
 		{"all rest or are claimed", facts("code"), append(resting, testTask("a")), heldBy("bob@host", "a"), "", "every workable task is claimed"},

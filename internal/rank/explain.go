@@ -91,9 +91,9 @@ func (s Selection) Sentences(d Detail) []string {
 		case !c.In:
 			list = append(list, fmt.Sprintf("%s is out: %s.", c.Category, c.Out))
 		case c.Alone && c.Picked:
-			list = append(list, fmt.Sprintf("%s is started: %s.", c.Category, fleet.ReasonAlone))
+			list = append(list, fmt.Sprintf("%s starts: %s.", c.Category, fleet.ReasonAlone))
 		case c.Alone:
-			list = append(list, fmt.Sprintf("%s is not started: %s.", c.Category, cmp.Or(c.Full, s.Closed, "no slot is free")))
+			list = append(list, fmt.Sprintf("%s does not start: %s.", c.Category, cmp.Or(c.Full, s.Closed, "no slot is free")))
 		case d == Plain:
 			list = append(list, fmt.Sprintf("%s %s: %s.", c.Category, s.place(i, c), c.Reason()))
 		case i == 0:
@@ -105,13 +105,13 @@ func (s Selection) Sentences(d Detail) []string {
 	return list
 }
 
-// place says where a category stands, and whether it is started.
+// place gives a category's place, and whether it starts.
 func (s Selection) place(i int, c Score) string {
 	switch {
 	case c.Picked:
-		return fmt.Sprintf("is number %d and is started", i+1)
+		return fmt.Sprintf("is number %d and starts", i+1)
 	case c.Full != "":
-		return fmt.Sprintf("is number %d and is not started: %s", i+1, c.Full)
+		return fmt.Sprintf("is number %d and does not start: %s", i+1, c.Full)
 	}
 	return fmt.Sprintf("is number %d where %d can start", i+1, s.Picks)
 }

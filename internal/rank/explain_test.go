@@ -122,10 +122,10 @@ func anyState(t *rapid.T) Selection {
 func TestAloneIsNotRanked(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Input){
-		"code is started: it is the only category.":                                             func(*Input) {},
-		"code is not started: no slot is free.":                                                 func(in *Input) { in.Free = 0 },
-		"code is not started: memory is short.":                                                 func(in *Input) { in.Closed = "memory is short" },
-		"code is not started: agent fake: all of its 1 slots are in use or taken by this fire.": func(in *Input) { in.Candidates[0].Agents, in.Seats = []string{"fake"}, Seats{"fake": {All: 1}} },
+		"code starts: it is the only category.":                                                 func(*Input) {},
+		"code does not start: no slot is free.":                                                 func(in *Input) { in.Free = 0 },
+		"code does not start: memory is short.":                                                 func(in *Input) { in.Closed = "memory is short" },
+		"code does not start: agent fake: all of its 1 slots are in use or taken by this fire.": func(in *Input) { in.Candidates[0].Agents, in.Seats = []string{"fake"}, Seats{"fake": {All: 1}} },
 		"code is out: paused.":                                                                  func(in *Input) { in.Candidates[0].Out = "paused" },
 	} {
 		in := testInput(candidate("code"))
@@ -190,7 +190,7 @@ func TestSentencesAreTrue(t *testing.T) {
 				if ahead.Leads && c.Value > ahead.Value {
 					apart = fmt.Sprintf(", %.3f before %s, whose task is begun: ", c.Value-ahead.Value, ahead.Category)
 				}
-				if started := strings.Contains(text, "and is started,"); !strings.Contains(text, apart) || started != (i < s.Picks) {
+				if started := strings.Contains(text, "and starts,"); !strings.Contains(text, apart) || started != (i < s.Picks) {
 					t.Fatalf("%q: want %q and, of %d picks, whether it is one", text, apart, s.Picks)
 				}
 			} else if would := strings.Contains(text, " would "); would != (s.Picks == 0) {

@@ -24,7 +24,7 @@ func TestAllObstacles(t *testing.T) {
 		{Kind: fleet.HinderedByPause, Reason: "paused: holidays"},
 		{Kind: fleet.HinderedByAgent, Reason: "no agent"},
 		{Kind: fleet.HinderedByLane, Reason: "lane busy: run 0r0"},
-		{Kind: fleet.HinderedByRest, Reason: "cools down until 2026-06-26T12:01:00Z", Until: midday().Add(time.Minute)},
+		{Kind: fleet.HinderedByRest, Reason: "cooldown until 2026-06-26T12:01:00Z", Until: midday().Add(time.Minute)},
 		{Kind: fleet.HinderedByTasks, Reason: ReasonNoTask},
 		{Kind: fleet.HinderedByBackoff, Reason: "backs off for 1 more fire of its pool, or until a task changes: its sessions brought nothing, once"},
 	}

@@ -68,7 +68,7 @@ func parseFate(text []byte, asked []Asked, now time.Time) (f fleet.ReviewOutcome
 		f.At = *raw.At
 	}
 	if f.At.Before(asked[i].EndedAt) || f.At.After(now) {
-		return f, fmt.Errorf("at %s of run %s: want a time after its end, and not one to come", f.At.Format(time.RFC3339), raw.Run)
+		return f, fmt.Errorf("at %s of run %s: want a time after its end, and not in the future", f.At.Format(time.RFC3339), raw.Run)
 	}
 	f.Reason, err = fleet.ParseText("reason", raw.Reason)
 	return f, err

@@ -12,8 +12,7 @@ import (
 	"stint/internal/plain"
 )
 
-// day tells how the last day went. In brief it has only its sums: trouble comes first
-// if there is no room for all.
+// day sums up the last 24 hours. In brief it gives only the sums: if there is no room for all, trouble comes first.
 func day(v StatusView, s Style, brief bool) []string {
 	day := sheet{Style: s}
 	day.text("24 hours", dayText(v.Day, s))
@@ -43,7 +42,7 @@ func dayText(a report.Audit, s Style) string {
 	return text
 }
 
-// grades are bars of the day's mean grades by category, several to a line.
+// grades draws the day's mean grades by category as bars, several to a line.
 func grades(list []report.CategoryUse, s Style) (lines []string) {
 	const columns, most = 8, 14
 	names := 0
@@ -79,8 +78,7 @@ func padded(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
 }
 
-// spentText says what today's sessions used: all of them, and, unless it is to be brief,
-// by agent where there are several.
+// spentText sums up what today's sessions used, and, unless brief, shows each agent's part if there are several.
 func spentText(list []fleet.Spent, brief bool) string {
 	var all string
 	var agents []string

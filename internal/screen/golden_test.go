@@ -173,7 +173,7 @@ func troubledFleet() screen.StatusView {
 	v.Fires[0].Choices[1].Decision = fleet.StartFailed
 	v.Open[1].State = fleet.RunCrashed
 	v.Pauses = []fleet.Pause{{Since: before(hour), Reason: "holidays"}, {Category: "code", Until: before(-26 * hour), Reason: "tracker down"}}
-	v.Closed = []inspect.Closure{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
+	v.Closed = []inspect.Blocker{{Reason: "less than 500 MiB of memory are free"}, {Category: "content", Reason: "budget of category:content: 5 of 5 runs today"}}
 	for _, name := range []string{"claude", "opus"} { // one account's limit
 		v.Stopped = append(v.Stopped, inspect.StoppedAgent{
 			AgentState: fleet.AgentState{Agent: name, Reason: "usage limit: the limit of this session is reached, which resets at 3 pm", Until: before(-3 * hour)},
@@ -181,7 +181,7 @@ func troubledFleet() screen.StatusView {
 			Categories: []fleet.Category{"docs", "hygiene"},
 		})
 	}
-	v.Closed = append(v.Closed, inspect.Closure{Category: "docs", Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit"})
+	v.Closed = append(v.Closed, inspect.Blocker{Category: "docs", Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit"})
 	v.Waiting = []fleet.Waiting{{Task: "fix", Failures: 3, Since: before(hour), Reason: "the agent exited with 1"}}
 	v.Day.Violations = []report.Violation{{Category: "code", Lane: 1, First: "0000000000000001", Second: "0000000000000002"}}
 	v.Day.Fruitless = []report.Fruitless{{Category: "social", Runs: 7}}
@@ -211,7 +211,7 @@ func severalHosts() screen.StatusView {
 	}
 	v.Open[0].Machine, v.Open[2].Machine = "desk", "desk"
 	v.HostTable = func(s screen.Style) []string { return view.Host().Table(v.Hosts, noon(), s) }
-	v.Open[1].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
+	v.Open[1].RunHost = fleet.RunHost{Machine: "gpu-1", Heard: before(14 * minute), Unheard: true}
 	return v
 }
 
@@ -275,7 +275,7 @@ func TestStatusOfMuch(t *testing.T) {
 		name := fmt.Sprintf("thing-%02d", i)
 		v.Claims = append(v.Claims, fleet.Claim{Key: fleet.Key(name), Holder: "bob", ExpiresAt: before(-hour)})
 		v.Waiting = append(v.Waiting, fleet.Waiting{Task: fleet.TaskID(name), Failures: 3})
-		v.Closed = append(v.Closed, inspect.Closure{Category: fleet.Category(name), Reason: "full"})
+		v.Closed = append(v.Closed, inspect.Blocker{Category: fleet.Category(name), Reason: "full"})
 	}
 	lines := screen.Status(v, screen.Style{Width: 80})
 	shown := strings.Join(lines, "\n")

@@ -7,8 +7,8 @@ import (
 	"stint/internal/plain"
 )
 
-// OnOtherHost says of a run which machine it is on, and of another machine's open run how long nothing
-// was heard of that; empty: the fleet has one machine.
+// OnOtherHost names the host of a run, and of an open one the time since that host was last heard of. It is empty in a
+// fleet with one host.
 func OnOtherHost(r fleet.RunStatus, now time.Time) string {
 	switch {
 	case r.Machine == "" || r.Heard.IsZero():

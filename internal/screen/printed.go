@@ -10,13 +10,12 @@ import (
 	"stint/internal/plain"
 )
 
-// longestLine bounds the part of a line that is kept until its end comes, in bytes. A longer line is broken.
+// longestLine bounds the part of a line that is kept while its end is awaited, in bytes. A longer line is broken.
 const longestLine = 64 << 10
 
-// Printed passes on what an agent printed as lines that a terminal shows and never obeys.
-// Escape sequences are dropped, each state of a progress bar that was drawn over the one
-// before becomes a line, what was rubbed out is gone, and every other control character
-// or mark that reorders text is shown as one that cannot be shown.
+// Printed turns an agent's output into lines that a terminal shows and never obeys. It drops escape sequences and text
+// that was rubbed out. Each state of a progress bar becomes a line. Other control characters, and marks that reorder
+// text, show as replacement characters.
 type Printed struct {
 	w        io.Writer
 	line     []byte
@@ -24,7 +23,7 @@ type Printed struct {
 	err      error
 }
 
-// NewPrinted passes on to w, whole lines at a time. Close passes on what has no end yet.
+// NewPrinted writes to w, a whole line at a time. Close writes the last line if it has no end.
 func NewPrinted(w io.Writer) *Printed { return &Printed{w: w} }
 
 // Write takes the next piece. It may end anywhere.
@@ -54,8 +53,8 @@ func (p *Printed) grow(piece []byte) {
 	}
 }
 
-// end ends a line by a line feed or a carriage return: one by both is one line, and a
-// return to the beginning of a line with nothing on it is none.
+// end ends a line at a line feed or a carriage return. Both together end one line, and a carriage return alone makes no
+// empty line.
 func (p *Printed) end(by byte) {
 	switch {
 	case by == '\r' && len(p.line) == 0:
@@ -83,7 +82,7 @@ func (p *Printed) Close() error {
 	return p.err
 }
 
-// PrintedLines is a whole text of an agent as such lines.
+// PrintedLines returns the lines of an agent's whole output.
 func PrintedLines(text string) []string {
 	var b strings.Builder
 	p := NewPrinted(&b)
@@ -92,10 +91,10 @@ func PrintedLines(text string) []string {
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 }
 
-// printedLine makes one line safe. Tabs stay: all that they move is what comes after.
+// printedLine makes one line safe. Tabs stay: they move only the text after them.
 func printedLine(line string) string {
 	if !strings.ContainsFunc(line, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
-		return line // as most are
+		return line // like most lines
 	}
 	if strings.IndexByte(line, '\x1b') >= 0 || strings.Contains(line, "\u009b") || strings.Contains(line, "\u009d") {
 		line = ansi.Strip(line)
@@ -110,7 +109,7 @@ func printedLine(line string) string {
 	return strings.Join(parts, "\t")
 }
 
-// rubbedOut leaves out what a backspace went back over.
+// rubbedOut drops the text that a backspace went back over.
 func rubbedOut(line string) string {
 	var kept []rune
 	for _, r := range line {

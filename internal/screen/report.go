@@ -14,8 +14,9 @@ import (
 
 // Report shows a fleet's work on one page: the findings first, then the figures and the tables.
 func Report(s Style, name fleet.Name, r report.Report, tables ...[]string) []string {
-	until := "to " + r.To.UTC().Format("2006-01-02 15:04 UTC")
-	lines := []string{s.Fit(s.Paint(Bold, plain.Line(string(name))) + ": " + plain.Span(r.To.Sub(r.From)) + " " + until)}
+	const minute = "2006-01-02 15:04"
+	lines := []string{s.Fit(fmt.Sprintf("%s: %s to %s UTC (%s)", s.Paint(Bold, plain.Line(string(name))),
+		r.From.UTC().Format(minute), r.To.UTC().Format(minute), plain.Span(r.To.Sub(r.From))))}
 	if r.All.Runs == 0 {
 		return append(lines, s.Fit("There were no runs in this time."))
 	}
@@ -60,7 +61,7 @@ func figureLines(s Style, r report.Report) []string {
 		{"claims", fmt.Sprintf("denied %d, of which %d went on to another category", a.Denials, a.Pivots)},
 		{"lanes", fmt.Sprintf("acquisitions %d, held by two at once %d", a.TotalAcquisitions, len(a.Violations))},
 		{"fires", fmt.Sprintf("external selector failed %d, gave no ranking %d; follow-up sessions %d", a.Fallbacks, a.SafetyNet, r.Respawns)},
-		{"neglected", fmt.Sprintf("categories seen in %d of %d spawned workers", r.NeglectedSpawned(), all.Spawned)},
+		{"neglected", fmt.Sprintf("%d of %d spawned workers were for neglected categories", r.NeglectedSpawned(), all.Spawned)},
 	}
 	var t Table
 	t.Columns = []Column{{}, {}}
@@ -78,7 +79,7 @@ func costText(u report.Use) string {
 	return fmt.Sprintf("%s%s%s; %s tokens; %.1f hours", Money{u.USD, u.Guessed}, guessedText(u), each, plain.Count(u.Tokens), u.Worked.Hours())
 }
 
-// guessedText says how much of the cost no agent reported.
+// guessedText gives the part of the cost that no agent reported.
 func guessedText(u report.Use) string {
 	if !shows(u.Guessed) {
 		return ""
@@ -89,7 +90,7 @@ func guessedText(u report.Use) string {
 // shows reports whether an amount is worth a cent.
 func shows(usd float64) bool { return usd >= 0.005 }
 
-// Money is an amount in USD, and how much of it is an estimate.
+// Money is an amount in USD, and the part of it that is an estimate.
 type Money struct{ USD, Guessed float64 }
 
 func (m Money) String() string {
@@ -100,7 +101,7 @@ func (m Money) String() string {
 	return text
 }
 
-// CostOf returns the cost of a session; zero: nobody knows.
+// CostOf returns the cost of a session; zero: unknown.
 func CostOf(u fleet.Usage) (m Money) {
 	if u.USD != nil {
 		m.USD = *u.USD
@@ -122,7 +123,7 @@ func gradesText(u report.Use) string {
 // barColumns bounds the length of a bar.
 const barColumns = 12
 
-// TargetBar draws a part, and a mark at its target.
+// TargetBar draws a part as a bar, with a mark at the part's target.
 func TargetBar(part, target, most float64) string {
 	if most <= 0 {
 		return ""
@@ -137,7 +138,7 @@ func TargetBar(part, target, most float64) string {
 	return strings.TrimRight(string(bar), " ")
 }
 
-// IntervalStrip draws an interval in [0,1], and the mean in it.
+// IntervalStrip draws an interval in [0,1], and its mean.
 func IntervalStrip(low, mean, high float64) string {
 	const columns = 10
 	at := func(v float64) int { return min(max(int(v*columns), 0), columns-1) }

@@ -10,20 +10,20 @@ import (
 	"stint/internal/review"
 )
 
-// ReviewView is the work of one session, and all that is known of its run.
+// ReviewView holds the work of one session, and its run.
 type ReviewView struct {
 	review.Item
 	Target review.Target
-	Detail *RunView // nil: the record has no such run
+	Detail *RunView // nil: the run is not on record
 	At     time.Time
 
 	Questions []string // that the agent left open
 }
 
-// maxFiles bounds the files of a change that are named.
+// maxFiles bounds the files of a change that are listed by name.
 const maxFiles = 20
 
-// Review is the work of one session on one screen: what its reviewer needs to know.
+// Review shows the work of one session on one screen, for its reviewer.
 func Review(v ReviewView, s Style) []string {
 	r := sheet{Style: s}
 	title := s.Paint(Bold, "run "+string(v.Run))
@@ -68,7 +68,7 @@ func Review(v ReviewView, s Style) []string {
 	return r.lines
 }
 
-// checkText says how the check of the work went.
+// checkText gives the result of the check.
 func checkText(i review.Item) string {
 	green, known := i.Checked()
 	switch {
@@ -80,7 +80,7 @@ func checkText(i review.Item) string {
 	return because("failed "+Stamp(i.Decision.Check.At), i.Decision.Check.Reason)
 }
 
-// leavesText names the state that the agent asked for its task.
+// leavesText names the state into which the agent puts its task.
 func leavesText(s fleet.TaskState) string {
 	if s == "" {
 		return ""

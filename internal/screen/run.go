@@ -12,22 +12,22 @@ import (
 	"stint/internal/plain"
 )
 
-// RunView is all that is known of one run.
+// RunView holds all that is known of one run.
 type RunView struct {
 	inspect.RunDetail
 	At     time.Time
 	Prompt string   // its beginning; empty: there is none
 	Log    string   // its end; empty: there is none
-	There  []string // of the files, those that exist
+	There  []string // the files that exist
 }
 
-// most of the prompt and of the log that stands beside everything else.
+// Lines of the prompt and of the log on the screen of a run.
 const (
 	maxPrompt = 6
 	maxLog    = 10
 )
 
-// Run is one run on one screen.
+// Run shows one run on one screen.
 func Run(v RunView, s Style) []string {
 	r := sheet{Style: s}
 	title := s.Paint(Bold, "run "+string(v.ID)) + "  " + plain.Line(string(v.Category))
@@ -60,7 +60,7 @@ func Run(v RunView, s Style) []string {
 	return r.lines
 }
 
-// stateText says how the run ended, or how it goes.
+// stateText describes a run's state or end.
 func stateText(v RunView, s Style) string {
 	if v.State == fleet.RunEnded {
 		word := signWord(v.RunStatus)
@@ -77,7 +77,7 @@ func stateText(v RunView, s Style) string {
 	return s.Paint(glyph.Paint, text)
 }
 
-// gradeSum is the grade, what it is the sum of, and the counts that it was made from.
+// gradeSum gives the grade, its terms, and the counts behind them.
 func gradeSum(v fleet.Verdict, s Style) string {
 	if v.Outcome == "" {
 		return ""
@@ -107,7 +107,7 @@ func gradeSum(v fleet.Verdict, s Style) string {
 	return text
 }
 
-// fateLines lists the events of the run's work in review, each with the grade from then on.
+// fateLines lists the review events of the run's work, each with the new grade.
 func fateLines(v RunView) (lines []string) {
 	for _, f := range v.Fates {
 		text := fmt.Sprintf("%s %s by %s", f.Kind, Stamp(f.At), plain.Line(f.Witness))
@@ -137,7 +137,7 @@ func timesText(v RunView) string {
 	return strings.Join(parts, "; ")
 }
 
-// originText says who started the run, and why.
+// originText tells who started the run, and why.
 func originText(v RunView) string {
 	switch {
 	case v.Fire == 0 && v.Source == fleet.FromRespawn:
@@ -153,7 +153,7 @@ func originText(v RunView) string {
 		text = fmt.Sprintf("%d, rank %d; it follows a good run", v.Fire, v.Rank)
 	}
 	if c := v.Choice; c != nil {
-		if c.Odds != nil { // stint ranked
+		if c.Odds != nil { // stint's own ranking chose
 			text += fmt.Sprintf(", score %.3f", c.Score)
 		}
 		text = because(text, c.Reason)
@@ -189,7 +189,7 @@ func agentText(v RunView) string {
 	return strings.Join(parts, ", ")
 }
 
-// commitsText names commits as git does for people.
+// commitsText shortens commit ids, as git does.
 func commitsText(ids []string) string {
 	const short = 12 // distinguishes any two in a large repository
 	list := plain.Each(ids, func(id string) string { return plain.Line(id[:min(short, len(id))]) })
@@ -214,7 +214,7 @@ func usageText(v RunView) string {
 	return strings.Join(parts, ", ")
 }
 
-// costSource says where a cost comes from that no agent reported.
+// costSource tells how a cost is known that no agent reported.
 func costSource(c fleet.Cost) string {
 	switch c {
 	case fleet.CostComputed:
@@ -226,7 +226,7 @@ func costSource(c fleet.Cost) string {
 	return ""
 }
 
-// chainText says what came before the run, and whether one came after.
+// chainText names the runs before and after this one in its chain.
 func chainText(v RunView) string {
 	var parts []string
 	if v.ChainDepth > 0 {
@@ -272,7 +272,7 @@ func safe(texts []string) []string {
 	return plain.Each(texts, plain.Line)
 }
 
-// excerpt is the first or the last lines of a text.
+// excerpt returns the first or the last lines of a text.
 func (s *sheet) excerpt(text string, most int, end bool) (lines []string) {
 	if strings.TrimSpace(text) == "" {
 		return nil

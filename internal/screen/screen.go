@@ -1,6 +1,5 @@
-// Package screen lays out what people read on a terminal: tables that fit the width,
-// times, bars, the screens of single commands. It is pure: values and a style in, lines
-// out. Other people's words can neither move the cursor nor reorder text.
+// Package screen lays out text for a terminal: tables that fit its width, times, bars, the screens of single commands.
+// It is pure: values and a style go in, lines come out. Words of others can neither move the cursor nor reorder text.
 package screen
 
 import (
@@ -13,11 +12,11 @@ import (
 	"stint/internal/plain"
 )
 
-// Style has the look of a screen.
+// Style holds the properties of a terminal or pipe.
 type Style struct {
-	Width  int  // columns; 0: as many as it takes, as in a pipe, where nothing is to be lost
-	Colour bool // else nothing but the text
-	Tall   bool // a list's last text goes below its row where the row would be too wide
+	Width  int  // columns; 0: no limit, as in a pipe, where nothing may be cut
+	Colour bool // false: plain text
+	Tall   bool // a list's last column goes below its row if the row is too wide
 }
 
 // Paint is a colour or weight of text, as the parameters of SGR (ECMA-48, 8.3.117).
@@ -34,7 +33,7 @@ const (
 	Cyan   Paint = "36"
 )
 
-// Paint colours a text, where there is colour.
+// Paint colours a text, if the style has colour.
 func (s Style) Paint(p Paint, text string) string {
 	if !s.Colour || p == Normal || text == "" {
 		return text
@@ -42,7 +41,7 @@ func (s Style) Paint(p Paint, text string) string {
 	return "\x1b[" + string(p) + "m" + text + "\x1b[m"
 }
 
-// MoodPaint is the colour of runs of a mood.
+// MoodPaint returns the colour for runs of a mood.
 func MoodPaint(m fleet.Mood) Paint {
 	switch m {
 	case fleet.Good:
@@ -60,10 +59,10 @@ func MoodPaint(m fleet.Mood) Paint {
 	return Cyan
 }
 
-// SignCell is the mark of a run, in its colour.
+// SignCell shows the mark of a run, in its colour.
 func SignCell(s fleet.Sign) Cell { return Cell{s.Mark, MoodPaint(s.Mood)} }
 
-// signWord is its word, in the same colour.
+// signWord shows the word for a run's state, in its colour.
 func signWord(r fleet.RunStatus) Cell {
 	s := r.Sign()
 	return Cell{s.Word, MoodPaint(s.Mood)}
@@ -77,7 +76,7 @@ func (s Style) Fit(line string) string {
 	return ansi.Truncate(line, s.Width, "…")
 }
 
-// Dash stands for what there is none of.
+// Dash returns the text, or a dash if it is empty.
 func Dash(text string) string {
 	if text == "" {
 		return "-"
@@ -85,7 +84,7 @@ func Dash(text string) string {
 	return text
 }
 
-// Stamp shows a time that may be none.
+// Stamp shows a time, or a dash if it is zero.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -93,7 +92,7 @@ func Stamp(t time.Time) string {
 	return plain.Stamp(t)
 }
 
-// Bar draws a part, in [0,1], of so many columns, to an eighth of one.
+// Bar draws a part, in [0,1], as a bar of so many columns, to an eighth of a column.
 func Bar(part float64, columns int) string {
 	const eighths = "▏▎▍▌▋▊▉"
 	n := int(min(max(part, 0), 1)*float64(columns)*8 + 0.5)

@@ -8,15 +8,15 @@ import (
 	"stint/internal/plain"
 )
 
-// Setting is one value in effect and where it comes from.
+// Setting is one value in effect, and its origin.
 type Setting struct {
-	Origin  string // stint.toml:31
-	Default bool   // the file does not have it
+	Origin  string // such as stint.toml:31
+	Default bool   // the file does not set it
 	Text    string // key = value
 }
 
-// Settings have the origins first: however long a value is, it moves no column of the
-// others. A value that is too wide goes on below its beginning.
+// Settings puts origins first: however long a value is, the columns stay in place. A value that is too wide goes on
+// below its beginning.
 func Settings(list []Setting, s Style) (lines []string) {
 	column := 0
 	for _, one := range list {

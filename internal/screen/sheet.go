@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// sheet is a screen of blocks, each with a label that stands in a column of its own.
+// sheet is a screen of blocks. Each has a label in a column of its own.
 type sheet struct {
 	Style
 	lines []string
@@ -16,10 +16,10 @@ type sheet struct {
 
 const (
 	labelWidth = 10 // "24 hours" and a gap
-	minInner   = 20 // columns beside the labels, however narrow the terminal
+	minInner   = 20 // columns for text, however narrow the terminal
 )
 
-// inner is the style of what stands beside the labels.
+// inner returns the style of the text beside the labels.
 func (s *sheet) inner() Style {
 	style := s.Style
 	if s.Width > 0 {
@@ -39,10 +39,10 @@ func (s *sheet) add(label string, lines []string) {
 	}
 }
 
-// text wraps a text beside a label. Words of others in it have gone through [plain.Line].
+// text wraps a text beside a label. Words of others in it went through [plain.Line].
 func (s *sheet) text(label, text string) { s.add(label, s.wrap(text)) }
 
-// wrap breaks a text between words to what stands beside the labels.
+// wrap breaks a text between words, to the room beside the labels.
 func (s *sheet) wrap(text string) []string {
 	if text == "" {
 		return nil
@@ -57,7 +57,7 @@ func (s *sheet) wrap(text string) []string {
 	return lines
 }
 
-// clipped are the first lines of a wrapped text. In a pipe it is one line, and whole.
+// clipped returns the first lines of a wrapped text. In a pipe the text is one line, and stays whole.
 func (s *sheet) clipped(lines []string, most int) []string {
 	if len(lines) <= most {
 		return lines
@@ -66,7 +66,7 @@ func (s *sheet) clipped(lines []string, most int) []string {
 	return append(lines[:most-1:most-1], last)
 }
 
-// short is a time that was, see [OneUnit].
+// short shows a time by its distance from now, see [OneUnit].
 func short(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -77,7 +77,7 @@ func short(t, now time.Time) string {
 	return OneUnit(max(now.Sub(t), 0)) + " ago"
 }
 
-// OneUnit is a length of time in one unit, rounded down: 59s, 17m, 47h, 12d.
+// OneUnit shows a duration in one unit, rounded down: 59s, 17m, 47h, 12d.
 func OneUnit(d time.Duration) string {
 	switch {
 	case d < time.Minute:

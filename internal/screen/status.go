@@ -13,23 +13,23 @@ import (
 	"stint/internal/plain"
 )
 
-// StatusView is a fleet at one moment, and how much of it is to be shown.
+// StatusView holds a fleet at one moment, and the room for it.
 type StatusView struct {
 	inspect.Status
 	Fleet fleet.Name
-	Rows  int // lines that there is room for; 0: any number of them
-	Last  int // runs that are shown; below 0: those that there is room for
+	Rows  int // lines that the screen has; 0: no limit
+	Last  int // runs to show; below 0: as many as fit
 
-	HostTable func(Style) []string // of its hosts
+	HostTable func(Style) []string // lists the fleet's hosts
 }
 
-// idle is the mark of a lane that nothing runs in.
+// idle marks a lane without a run.
 const idle = "○"
 
 // maxOf bounds the lines of one kind on a terminal.
 const maxOf = 6
 
-// Status is the fleet on one screen. Sections with nothing in them take no line.
+// Status shows the fleet on one screen. Empty sections take no line.
 func Status(v StatusView, s Style) []string {
 	head := sheet{Style: s}
 	head.lines = append(head.lines, s.Fit(s.Paint(Bold, "fleet "+string(v.Fleet))+" at "+Stamp(v.At)))
@@ -72,7 +72,7 @@ func Status(v StatusView, s Style) []string {
 	return assemble(blocks, last.lines, next.lines, v)
 }
 
-// nextText is the command that frees the most, and why.
+// nextText names the command that frees the most categories, and why.
 func nextText(v StatusView, s Style) string {
 	next := v.Next()
 	if next.Command == "" {
@@ -85,8 +85,8 @@ func nextText(v StatusView, s Style) string {
 	return because(text, next.Text)
 }
 
-// assemble puts the blocks onto one screen: a blank line between them where there is room
-// for that beside a few runs, as many runs as there is room for, and last what to do next.
+// assemble puts the blocks onto one screen. Blank lines part them if a few runs still fit. Then come as many runs as
+// fit, and last the next command.
 func assemble(blocks [][]string, runs, next []string, v StatusView) (lines []string) {
 	const few = 3
 	taken, between := 0, 0
@@ -112,7 +112,7 @@ func assemble(blocks [][]string, runs, next []string, v StatusView) (lines []str
 	return lines
 }
 
-// TimerText says of every pool when it fires.
+// TimerText tells when each pool fires.
 func TimerText(timers []fleet.Timer, now time.Time, s Style) string {
 	if len(timers) == 0 {
 		return s.Paint(Yellow, "unknown: the service manager cannot be asked")
@@ -143,8 +143,7 @@ func TimerText(timers []fleet.Timer, now time.Time, s Style) string {
 	return strings.Join(list, "; ")
 }
 
-// until says how long before a time it is. A timer fires within its accuracy, not before
-// it is due.
+// until gives the time left. A timer fires within its accuracy, not before it is due.
 func until(t, now time.Time) string {
 	if !t.After(now) {
 		return "due now"
@@ -152,7 +151,7 @@ func until(t, now time.Time) string {
 	return "in " + OneUnit(t.Sub(now))
 }
 
-// fireText says what the last fire came to.
+// fireText sums up the last fire.
 func fireText(v StatusView, s Style) string {
 	if len(v.Fires) == 0 {
 		return ""
@@ -176,7 +175,7 @@ func fireText(v StatusView, s Style) string {
 	return text
 }
 
-// ofPool names the pool of a fire where there are several.
+// ofPool names a fire's pool if there are several.
 func ofPool(f fleet.Fire, v StatusView) string {
 	if len(v.Timers) < 2 || f.Pool == "" {
 		return ""
@@ -184,7 +183,7 @@ func ofPool(f fleet.Fire, v StatusView) string {
 	return " of " + plain.Line(f.Pool)
 }
 
-// named is a number of categories, and which.
+// named counts categories and lists them.
 func named(names []string) string {
 	if len(names) == 0 {
 		return "0"
@@ -192,7 +191,7 @@ func named(names []string) string {
 	return fmt.Sprintf("%d (%s)", len(names), strings.Join(names, ", "))
 }
 
-// LaneName is a category, with the lane's number where it has several.
+// LaneName names a lane by its category, with a number if the category has several.
 func LaneName(c fleet.Category, lane, lanes int) string {
 	if lanes > 1 && lane > 0 {
 		return fmt.Sprintf("%s.%d", c, lane)
@@ -209,7 +208,7 @@ func LaneCounts(lanes []inspect.LaneState) map[fleet.Category]int {
 	return counts
 }
 
-// running adds what runs, or is about to.
+// running lists the runs that are open.
 func (s *sheet) running(v StatusView) {
 	var list []fleet.RunStatus
 	for _, l := range v.Lanes {
@@ -255,7 +254,7 @@ func (s *sheet) running(v StatusView) {
 	s.add("running", t.Lines(inner))
 }
 
-// pulse is the mark of an open run, and how long it has been at it.
+// pulse returns the mark of an open run, and its time so far or its state.
 func pulse(r fleet.RunStatus, now time.Time) (mark, took Cell) {
 	sign, elapsed := r.Sign(), now.Sub(r.StartedAt)
 	mark = SignCell(sign)
@@ -287,10 +286,10 @@ func crashed(r fleet.RunStatus) string {
 	return "crashed: no result"
 }
 
-// Waits says how long a run still waits.
+// Waits tells how much of a run's cooldown is left.
 func Waits(r fleet.RunStatus, now time.Time) string { return "waits " + plain.Span(r.RestLeft(now)) }
 
-// elapsedBar draws the share of its time that an open run has used.
+// elapsedBar draws the part of its time that an open run has used.
 func elapsedBar(r fleet.RunStatus, now time.Time) string {
 	const columns = 10
 	if r.StartedAt.IsZero() || r.Timeout <= 0 || r.State == fleet.RunCrashed {
@@ -306,7 +305,7 @@ func tokens(n *int64) string {
 	return plain.Count(*n) + " tok"
 }
 
-// idleText names the lanes that are idle.
+// idleText lists the idle lanes.
 func idleText(v StatusView) string {
 	counts := LaneCounts(v.Lanes)
 	names := plain.Each(v.Idle(), func(l inspect.LaneState) string { return LaneName(l.Category, l.Number, counts[l.Category]) })
@@ -316,12 +315,12 @@ func idleText(v StatusView) string {
 	return idle + " " + strings.Join(names, ", ")
 }
 
-// firstSteps names the first commands for a fleet that has never run.
+// firstSteps lists the first commands for a fleet that has never run.
 func firstSteps(v StatusView, s Style) []string {
 	t := Table{Columns: []Column{{}, {Least: 10}}}
 	category := cmp.Or(string(v.First), "CATEGORY")
 	for _, step := range [][2]string{
-		{"stint doctor", "is all it needs there?"},
+		{"stint doctor", "checks what it needs"},
 		{"stint task add TITLE --category " + category, "a first task"},
 		{"stint run --category " + category, "one session, here and now"},
 		{"stint fanout --dry-run", "what a fire would start, and why"},
@@ -332,8 +331,7 @@ func firstSteps(v StatusView, s Style) []string {
 	return append([]string{NoStore(v.NoStore)}, t.Lines(s)...)
 }
 
-// NoStore says that there is no record of the fleet. "init" makes the store: where the folder
-// has none, it may be somewhere else.
+// NoStore tells that the fleet has no record. "init" makes a store, so if the folder has none, it may have been moved.
 func NoStore(folder string) string {
 	if folder == "" {
 		return "nothing has run yet"
@@ -341,7 +339,7 @@ func NoStore(folder string) string {
 	return "nothing has run yet, or the record was moved: there is no store in " + folder
 }
 
-// lastRuns are the latest that have ended. Those under way are in the lanes.
+// lastRuns lists the latest runs that have ended. Open ones are listed with the lanes.
 func lastRuns(v StatusView, s Style) []string {
 	t := Table{Columns: []Column{{Right: true}, {}, {Least: 6}, {Least: 8}, {}, {Right: true}}}
 	wide := s.Width <= 0 || s.Width >= 85

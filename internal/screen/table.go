@@ -12,11 +12,11 @@ import (
 // Column is a column of a table.
 type Column struct {
 	Title string
-	Right bool // aligned at the right, as numbers are
-	Least int  // it may be cut down to so many columns; 0: it may not be cut
+	Right bool // aligned at the right, like numbers
+	Least int  // columns to which it may be cut; 0: it is never cut
 }
 
-// Cell is one place of a table: one line, made safe when it is shown.
+// Cell is one line in a table, made safe when it is shown.
 type Cell struct {
 	Text  string
 	Paint Paint
@@ -38,9 +38,8 @@ type Table struct {
 
 const gap = 2 // columns between columns
 
-// Lines lays the table out, its titles first unless all are empty. Where it is too wide,
-// the widest of the columns that may be cut are cut until it fits, or until none may be
-// cut further.
+// Lines lays the table out, with its titles unless all are empty. If it is too wide, the widest columns that may be cut
+// are cut until it fits, or until none can be cut further.
 func (t Table) Lines(s Style) []string {
 	texts := make([][]string, len(t.Rows))
 	widths := make([]int, len(t.Columns))
@@ -76,7 +75,7 @@ func (t Table) Lines(s Style) []string {
 	return lines
 }
 
-// shrink cuts columns until all have room, and reports whether they had none.
+// shrink cuts columns until all fit, and reports whether they were too wide.
 func (t Table) shrink(widths []int, room int) bool {
 	if room <= 0 {
 		return false
@@ -101,7 +100,7 @@ func (t Table) shrink(widths []int, room int) bool {
 	return wide
 }
 
-// line lays out one row. Without cells it is that of the titles.
+// line lays out one row; without cells, the titles.
 func (t Table) line(s Style, widths []int, texts []string, row []Cell) string {
 	var b strings.Builder
 	for i, text := range texts {

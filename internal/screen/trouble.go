@@ -8,7 +8,7 @@ import (
 	"stint/internal/plain"
 )
 
-// claimsText names the claims that people hold. Those of runs are in the lanes.
+// claimsText lists the claims that people hold. The claims of runs show with the lanes.
 func claimsText(v StatusView) string {
 	var people []string
 	runs := 0
@@ -35,7 +35,7 @@ func claimsText(v StatusView) string {
 	}
 }
 
-// awayText says until when the reviewer is away.
+// awayText tells until when the reviewer is away.
 func awayText(v StatusView) string {
 	if v.Away == nil {
 		return ""
@@ -47,8 +47,7 @@ func awayText(v StatusView) string {
 	return because(text, v.Away.Reason)
 }
 
-// alarms adds what keeps sessions from starting, and what needs a person. Runs and timers
-// have lines of their own.
+// alarms lists what keeps sessions from starting, and what needs a person. Runs and timers have lines of their own.
 func (s *sheet) alarms(v StatusView) {
 	texts := map[inspect.AlertKind][]string{}
 	for _, a := range v.Alerts() {
@@ -66,7 +65,7 @@ func (s *sheet) alarms(v StatusView) {
 	}
 }
 
-// some are the first of many texts, each on two lines at most, and how many more there are. In a pipe nothing is left out.
+// some shows the first texts, each in two lines at most, and counts the others. In a pipe it shows all.
 func (s *sheet) some(p Paint, texts []string) (lines []string) {
 	for i, text := range texts {
 		if s.Width > 0 && i == maxOf-1 && len(texts) > maxOf {

@@ -9,8 +9,7 @@ import (
 	"stint/internal/plain"
 )
 
-// Why lays out an answer: the verdict, then what is in the way, each with what would have
-// to change and the command for it on a line of its own, then the rest.
+// Why lays out an answer: the verdict, then each obstacle with the change that ends it and its command, then the rest.
 func Why(a why.Answer, s Style) []string {
 	var lines []string
 	for i, text := range a.Lead {
@@ -29,7 +28,7 @@ func Why(a why.Answer, s Style) []string {
 		if o.Change != "" {
 			lines = append(lines, s.Paragraph(Dim, "  ", "  ", o.Change)...)
 		}
-		if o.Command != "" { // whole, for it is to be copied
+		if o.Command != "" { // whole, to be copied
 			lines = append(lines, "    "+s.Paint(Cyan, plain.Line(o.Command)))
 		}
 	}
@@ -42,12 +41,11 @@ func Why(a why.Answer, s Style) []string {
 	return lines
 }
 
-// minParagraph bounds the width of a paragraph from below, however narrow the terminal.
+// minParagraph is the least width of a paragraph, however narrow the terminal.
 const minParagraph = 20
 
-// Paragraph wraps a text between words, its first line after one indentation and the
-// others after another. Only a word that is wider than a line is broken: times, names and
-// paths are to be copied.
+// Paragraph wraps a text between words. The first line and the others have indentations of their own. Only a word that
+// is wider than a line is broken: times, names and paths are to be copied.
 func (s Style) Paragraph(p Paint, first, rest, text string) []string {
 	text = plain.Line(text)
 	if s.Width > 0 {
@@ -62,7 +60,7 @@ func (s Style) Paragraph(p Paint, first, rest, text string) []string {
 	return lines
 }
 
-// between puts line breaks between words. [ansi.Wrap] would break at hyphens, too.
+// between breaks lines between words. [ansi.Wrap] would break at hyphens.
 func between(text string, width int) string {
 	var b strings.Builder
 	column := 0

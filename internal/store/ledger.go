@@ -5,34 +5,34 @@ import (
 	"stint/internal/rank"
 )
 
-// Ledger has the record of all that ever ran, and the figures that are kept of it: each of these can be worked
-// out anew.
+// Ledger holds the record of everything that ran, and the figures kept beside it. Each figure can be computed from the
+// record.
 type Ledger struct {
 	Recount  rank.Recount
 	Runs     []Entry      // oldest first
 	Fires    []fleet.Fire // number and choices, by number
-	LastFire fleet.FireID // that there ever was
+	LastFire fleet.FireID // the last number given to a fire
 	Claims   map[fleet.Key]fleet.Claim
 	Spent    []DaySpent
-	Resets   []DaySpent // what was struck out of a day's account
-	Missing  []string   // what the record speaks of and does not have, in words
+	Resets   []DaySpent // amounts that people struck out of a day's account
+	Missing  []string   // runs and fires that the record mentions and lacks, in words
 }
 
-// Entry has the part of a run that the figures depend on.
+// Entry is the part of a run on which the figures depend.
 type Entry struct {
-	rank.Recounted // by its row
+	rank.Recounted // from its row
 	ID             fleet.RunID
 	Agent          string
-	Key            fleet.Key // empty: it had no claim
+	Key            fleet.Key // empty: the run had no claim
 	Epoch          fleet.Epoch
 	Open           bool
 	Held           bool
 	Day            string
-	Tokens         int64 // used or, as long as it is not known, reserved
+	Tokens         int64 // used, or reserved while the use is unknown
 	USD            float64
 }
 
-// DaySpent is the use of a scope in a day.
+// DaySpent is the use of one scope in one day.
 type DaySpent struct {
 	Day string
 	fleet.Spent

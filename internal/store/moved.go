@@ -6,13 +6,14 @@ import (
 	"stint/internal/fleet"
 )
 
-// Copied is a table of which so many rows were copied.
+// Copied counts the rows copied from one table.
 type Copied struct {
 	Table string
 	Rows  int
 }
 
-// Moved refuses a store of which all was copied to another, as claims are granted there from then on. It is nil for a store that is in use, which was moved nowhere.
+// Moved refuses a store that was copied to another: the other grants claims now. It is nil for a store in use, for which
+// to is empty.
 func Moved(to string) error {
 	if to == "" {
 		return nil

@@ -1,7 +1,6 @@
-// Package store says what the fleet remembers: the contract that every kind of
-// store keeps. Each method is one transaction with one reading of the clock: a write's is taken
-// once nobody else can write. Implementations translate their own failures to
-// the errors of package fleet where a caller branches on them.
+// Package store declares the fleet's memory: the contract of every kind of store. Each method is one transaction with
+// one reading of the clock, which a write takes when nobody else can write any more. Implementations translate their
+// failures to errors of package fleet if a caller branches on them.
 package store
 
 import (
@@ -13,9 +12,9 @@ import (
 	"stint/internal/rank"
 )
 
-// Store is all that is remembered of a fleet. A caller that never hears whether a write went through may
-// repeat it: what was done is not done twice, and the answer is the one that was missed. Only the
-// count of denials, a notice, and the amount of a budget that was struck out are not made up for.
+// Store remembers a fleet. A caller that gets no answer to a write may repeat it: nothing is done twice, and the caller
+// gets the missing answer. A repeat does not restore three things: the count of denials, a notice, and the amount that a
+// budget's reset struck out.
 type Store interface {
 	Claims
 	Fires
@@ -29,20 +28,17 @@ type Store interface {
 // Claims arbitrates who works on what. At most one holder has a key at any
 // instant; a key's epochs are 1, 2, 3 … without a gap, each with one holder.
 type Claims interface {
-	// Take grants a key that is free ([fleet.Claim.Free]) at the next epoch, renews
-	// it for the same named holder, or denies it. With [fleet.Denied] the claim
-	// returned is the one in the way. A claim of a session, expired or not, is
-	// denied to a caller that does not know whether that session lives.
+	// Take grants a free key ([fleet.Claim.Free]) at the next epoch, renews it for the same named holder, or denies it.
+	// With [fleet.Denied] it returns the claim in the way. A session's claim, expired or not, is denied to a caller that
+	// does not know whether the session lives.
 	Take(ctx context.Context, t TakeRequest) (fleet.Grant, fleet.Claim, error)
-	// Renew moves a held claim's expiry to ttl from now, and with the claim of a session's work that of its lane:
-	// [fleet.ErrLost], and nothing written, when either is not, or no longer, the holder's at this epoch. A session
-	// is heard of by it, and hears.
+	// Renew moves a held claim's expiry to ttl from now; a session's lane is renewed with its claim. If either is no
+	// longer the holder's at this epoch, it returns [fleet.ErrLost] and writes nothing. Renewal is a session's
+	// heartbeat, and its answer may ask the session to stop.
 	Renew(ctx context.Context, h Hold, ttl time.Duration) (Kept, error)
-	// Release gives a held claim back: [fleet.ErrLost] as for Renew. That the epoch was given
-	// back in these very words before is fine.
+	// Release gives a held claim back, or returns [fleet.ErrLost] as Renew does. It may be repeated in the same words.
 	Release(ctx context.Context, h Hold, ending fleet.Ending, reason string) (fleet.Claim, error)
-	// Check returns a key's last claim, or one with epoch 0 when it was never
-	// claimed, and when it was read.
+	// Check returns a key's last claim, and the time of reading. The claim of a new key has epoch 0.
 	Check(ctx context.Context, key fleet.Key) (fleet.Claim, time.Time, error)
 	// List returns claims ordered by key.
 	List(ctx context.Context, l Listing) (ClaimsAt, error)
@@ -52,37 +48,36 @@ type Claims interface {
 type TakeRequest struct {
 	Key    fleet.Key
 	Holder fleet.Holder
-	Renews bool // the holder was named: taking again what it holds renews
-	// Attempt names a take by a holder who was not named, for one who never hears its answer: the
-	// same attempt is granted the same epoch. Empty: nobody asks again.
+	Renews bool // the holder is named, and renews what it holds
+	// Attempt is an idempotency key for a holder without a name: the same attempt is granted the same epoch. Empty: the
+	// caller will not retry.
 	Attempt string
 	TTL     time.Duration // at least a millisecond
-	Note    string        // empty: a renewal keeps the note there is
-	Known   Known         // what the caller found out of the claim in the way
+	Note    string        // empty: a renewal keeps the old note
+	Known   Known         // what the caller knows of the claim in the way
 }
 
-// Known is the liveness of the session that holds a claim. It counts for that
-// claim at that epoch alone.
+// Known tells whether the session that holds a claim lives. It counts only for that claim at that epoch.
 type Known struct {
-	Key     fleet.Key // of which it is known, among several
+	Key     fleet.Key // the claim's
 	Holder  fleet.Holder
 	Epoch   fleet.Epoch
 	Session fleet.Liveness
 }
 
-// Begin is a request for a session: its lane, and the first of some offers that can be had.
+// Begin requests a session: its lane, and the first offer that is free.
 type Begin struct {
 	Run      fleet.RunID
-	PID      int // of the process that asks
+	PID      int // of the process that requests it
 	Category fleet.Category
-	Lane     int           // counted from 1, whose lock the caller has; 0: none
+	Lane     int           // counted from 1; the caller holds its lock; 0: none
 	TTL      time.Duration // of each claim; at least a millisecond
-	Offers   []Offer       // in the order in which they are tried; none: only the lane is taken
-	Agents   []fleet.Terms // that may do the session, in the order in which they are tried; none: the run's own
-	Known    []Known       // what was found out of the sessions that hold claims
+	Offers   []Offer       // in the order of trial; none: take the lane alone
+	Agents   []fleet.Terms // candidates in the order of trial; none: the run's agent
+	Known    []Known       // of the sessions that hold claims in the way
 }
 
-// Take is the request for one claim of the session.
+// Take returns the request for one of the session's claims.
 func (b Begin) Take(key fleet.Key) TakeRequest {
 	t := TakeRequest{Key: key, Holder: b.Run.Holder(), Renews: true, TTL: b.TTL}
 	for _, k := range b.Known {
@@ -93,147 +88,141 @@ func (b Begin) Take(key fleet.Key) TakeRequest {
 	return t
 }
 
-// Offer is work for a session, with what was known of it when it was picked.
+// Offer is work for a session, with the facts known when it was picked.
 type Offer struct {
-	Task     fleet.TaskID      // empty: the session needs none
-	Key      fleet.Key         // of the claim under which it works; empty: that of its lane
-	Memory   fleet.TaskMemory  // what was remembered of the task; zero: nothing
+	Task     fleet.TaskID      // empty: the session needs no task
+	Key      fleet.Key         // of the session's claim; empty: the lane's
+	Memory   fleet.TaskMemory  // the memory of the task at that time; zero: none
 	Lessons  []fleet.LessonUse // that match
-	Excluded []fleet.TaskID    // at which no other run may be
-	Roomy    bool              // it needs no room in review
-	Branch   string            // that the session works on, if it is the run's own
-	Owed     fleet.TaskLeft    // what the task's tracker is owed from then on; without a call, nothing
+	Excluded []fleet.TaskID    // tasks on which no other run may work
+	Roomy    bool              // the session takes no room in review
+	Branch   string            // the session's own branch, if it has one
+	Owed     fleet.TaskLeft    // the call owed to the task's tracker once the session begins; empty: none
 }
 
-// Begun is the answer to a request for a session: a grant, or the reasons against one.
+// Begun answers a request for a session: a grant, or the reasons against one.
 type Begun struct {
-	Claim   fleet.Claim        // under which the run works; of no key: there is no session
-	Offer   int                // that was granted
-	Agent   string             // that is to work
-	Lane    fleet.Claim        // in the way of the lane; of no key: none
-	Denied  []Denial           // the offers that others were quicker at, in the order in which they were tried
+	Claim   fleet.Claim        // of the session; without a key: there is no session
+	Offer   int                // index of the granted offer
+	Agent   string             // the agent that works
+	Lane    fleet.Claim        // the claim on the lane in the way; without a key: none
+	Denied  []Denial           // the offers that others took first, in the order of trial
 	Refused fleet.RefusedError // without a reason: no agent was refused
 }
 
-// Denial gives the reason for which an offer was not to be had.
+// Denial gives the reason why an offer was denied.
 type Denial struct {
-	Claim  fleet.Claim // the one in the way; of no key: none
+	Claim  fleet.Claim // the claim in the way; without a key: none
 	Reason string
 }
 
-// Hold names a claim that the caller believes to be its own.
+// Hold names a claim that the caller believes it holds.
 type Hold struct {
 	Key    fleet.Key
 	Holder fleet.Holder
-	Epoch  fleet.Epoch // 0: whichever the holder has
-	// Kept says, to [Claims.Renew], that the holder's lease is not over by a clock that does not
-	// jump. A claim that has expired by the store's clock, and that nobody took, is then renewed:
-	// the store's clock was set meanwhile.
+	Epoch  fleet.Epoch // 0: any epoch of the holder
+	// Kept tells [Claims.Renew] that the lease is not over by a clock that does not jump. If the claim has expired by
+	// the store's clock and nobody took it, that clock was set, and the claim is renewed.
 	Kept bool
-	// Tail is, to [Claims.Renew] by a session, the last of what its agent printed, which other machines may
-	// read; empty: nothing new.
+	// Tail gives [Claims.Renew] the last output of a session's agent, for readers on other machines; empty: nothing new.
 	Tail string
 }
 
-// Kept is a claim that was renewed.
+// Kept is a renewed claim.
 type Kept struct {
 	fleet.Claim
-	Stop string // why a person on another machine wants the session to end that has it; empty: nobody does
+	Stop string // why a person on another machine wants the session to end; empty: nobody does
 }
 
-// Listing says which claims to list.
+// Listing selects claims.
 type Listing struct {
-	All    bool         // else only those that may stand in the way
-	Holder fleet.Holder // empty: anybody's
+	All    bool         // also claims that cannot be in anybody's way
+	Holder fleet.Holder // empty: any
 }
 
-// ClaimsAt has the claims and open runs at one instant of the store's clock. That clock alone says
-// which claims have expired.
+// ClaimsAt holds the claims and open runs at one instant of the store's clock. Only by that clock does a claim expire.
 type ClaimsAt struct {
 	At     time.Time
 	Claims []fleet.Claim // ordered by key
-	Open   []fleet.Run   // not ended, oldest first
+	Open   []fleet.Run   // runs without an end, oldest first
 }
 
-// Fires remembers what was decided, and why.
+// Fires remembers the decisions of fires, and their reasons.
 type Fires interface {
-	// Snapshot reads what a ranking needs, at one instant.
+	// Snapshot reads the input of a ranking, as of one instant.
 	Snapshot(ctx context.Context) (Snapshot, error)
-	// RankingAt returns what the ranking had learned at a time; the zero value where the record does not go back so far.
+	// RankingAt returns the ranking's state at a time; zero if the record does not go back so far.
 	RankingAt(ctx context.Context, at time.Time) (rank.State, error)
-	// RecordFire stores a fire, its choices and the runs it is about to start, moves the
-	// clocks of its categories on, and entitles them to what is due to them, all or
-	// nothing. A choice for which the room was taken since the fire looked is a skip. It returns
-	// the fire as it is recorded. One of an attempt that is on record is as it was then.
+	// RecordFire stores a fire, its choices and the runs that it is about to start, advances its categories, and credits
+	// them with their dues: all or nothing. A choice whose room was taken since the fire looked becomes a skip. It
+	// returns the fire as recorded; an attempt already on record stays unchanged.
 	RecordFire(ctx context.Context, f Firing) (fleet.Fire, error)
-	// NotStarted records that a run's unit did not start, and reports true. A run
-	// that has begun all the same is left alone, and its fire's choice with it.
+	// NotStarted records that a run's unit did not start, and reports true. If the run has begun all the same, it
+	// changes nothing.
 	NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error)
-	// Fire reads one fire: [fleet.ErrNotFound] when there is none of that number.
+	// Fire reads one fire, or returns [fleet.ErrNotFound].
 	Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error)
-	// Pause keeps fires from starting what it names, in place of an earlier pause
-	// of the same.
+	// Pause keeps fires from starting a category, or anything. It replaces an earlier pause of the same.
 	Pause(ctx context.Context, p fleet.Pause) error
-	// Resume ends the pause and the back-off of a category. With an empty one it ends
-	// the fleet's own pause, every back-off and whatever keeps agents from working;
-	// pauses of single categories stay. It says what ended, in words.
+	// Resume ends the pause and the back-off of a category. Without a category it ends the fleet's own pause, every
+	// back-off and whatever stops agents; pauses of single categories stay. It tells in words what ended.
 	Resume(ctx context.Context, c fleet.Category) (ended []string, err error)
 }
 
-// Firing is a fire that is to be recorded.
+// Firing requests the record of a fire.
 type Firing struct {
 	Fire    fleet.Fire
-	Runs    []fleet.Run // that it is about to start
+	Runs    []fleet.Run // the runs that it is about to start
 	Bounds  Bounds
-	Attempt string // names it, for one who never hears whether it was recorded; empty: nobody asks again
-	// Host is the machine that fires, by its own word; without an id it says nothing. A machine that was
-	// started anew since, or has the name of another, is refused with [fleet.ErrUsage].
+	Attempt string // idempotency key; empty: the caller will not retry
+	// Host describes the machine that fires; without an id it says nothing. It is refused with [fleet.ErrUsage] if the
+	// machine has booted since, or has another host's name.
 	Host fleet.Host
-	// Budget bounds the use of all sessions of a day.
+	// Budget bounds the use of all sessions in one day.
 	Budget rank.Amounts
-	Extra  bool // between the fires of a timer: no round passes
+	Extra  bool // the fire is not a timer's, and begins no round
 }
 
-// Bounds limit the sessions that may be under way at once, for one who decides on more of them. They name the runs
-// that were under way when that one looked. A category or an agent without a bound is left out.
+// Bounds limit the open sessions for a caller that decides on more. They count the runs that the caller did not see. A
+// category or agent without an entry has no bound.
 type Bounds struct {
 	Lanes  map[fleet.Category]int
 	Agents map[string]int
 	Slots  []Slots              // of one machine
-	Seen   map[fleet.RunID]bool // the open runs; true: it lives, or is about to
+	Seen   map[fleet.RunID]bool // the open runs that the caller saw; true: it lives, or soon will
 }
 
-// Slots bound the sessions of some categories together.
+// Slots bound the sessions of several categories together.
 type Slots struct {
 	Most int
 	Of   []fleet.Category // empty: all
 }
 
-// Bounds reports whether the slots are for sessions of a category.
+// Bounds reports whether the slots count a category's sessions.
 func (s Slots) Bounds(c fleet.Category) bool { return len(s.Of) == 0 || slices.Contains(s.Of, c) }
 
-// Snapshot has all that a ranking reads of the store, at one instant.
+// Snapshot holds the store's part of a ranking's input, as of one instant.
 type Snapshot struct {
-	ClaimsAt // of the claims that may stand in the way; [fleet.Claim.Free] decides
+	ClaimsAt // the claims that may be in the way; [fleet.Claim.Free] decides
 
 	NextFire fleet.FireID
 	Arms     map[fleet.Category]Arm
-	Rounds   map[string]map[fleet.Category]fleet.Round // in which each host last fired
+	Rounds   map[string]map[fleet.Category]fleet.Round // of each host's last fire
 	Prices   rank.Prices
 	Pairs    map[fleet.Category]rank.Pairs
-	Pauses   []fleet.Pause // also those that are over, by category
-	Lineage  fleet.Lineage // zero: one machine has the store to itself
+	Pauses   []fleet.Pause // ended ones included, by category
+	Lineage  fleet.Lineage // zero: only one machine uses the store
 	Lessons  []Lesson      // by lesson, version and category
 
-	Away   fleet.Away         // the reviewer's last word; it may be over
-	Agents []fleet.AgentState // that something is known of, by name
+	Away   fleet.Away         // the reviewer's last note, which may have ended
+	Agents []fleet.AgentState // agents with a history, by name
 	Spent  []fleet.Spent      // today, by scope
 	Hosts  []fleet.Host       // by name
 	Tasks  []fleet.TaskMemory // by task
 }
 
-// Coming returns the arm of a category in the round of the next fire of a machine, if that counts.
-// A machine without an id begins a round with every fire.
+// Coming returns a category's arm in the round of a machine's next fire, if that fire counts. A machine without an id
+// begins a round with every fire.
 func (s Snapshot) Coming(c fleet.Category, host string) rank.Arm {
 	arm := s.Arms[c].Arm
 	if host == "" {
@@ -242,12 +231,12 @@ func (s Snapshot) Coming(c fleet.Category, host string) rank.Arm {
 	return arm.Coming(s.Rounds[host][c])
 }
 
-// RoundsOf are those of the next fire of a machine, if that counts.
+// RoundsOf returns the rounds of a machine's next fire, if that fire counts.
 func (s Snapshot) RoundsOf(host string) func(fleet.Category) fleet.Round {
 	return func(c fleet.Category) fleet.Round { return s.Coming(c, host).Round }
 }
 
-// Agent returns the state of an agent; of one that nobody knows, a zero one with its name.
+// Agent returns the state of an agent; if unknown, a zero state with its name.
 func (s Snapshot) Agent(name string) fleet.AgentState {
 	state := fleet.AgentState{Agent: name}
 	for _, a := range s.Agents {
@@ -259,20 +248,20 @@ func (s Snapshot) Agent(name string) fleet.AgentState {
 	return state
 }
 
-// TaskSight compares the state that a task's source shows with the one that was remembered.
+// TaskSight compares the state of a task at its source with the remembered one.
 type TaskSight struct {
 	fleet.TaskMemory
-	Was    string // seen of it before
-	Forget bool   // the source shows another state: its own word counts from now on
-	Over   bool   // it was closed, or is gone: how many sessions it took is forgotten, too
-	Owing  bool   // the report to the tracker failed: what is owed still is
-	Edited bool   // somebody has changed its text: what sessions brought it counts no longer
+	Was    string // the source's state, as seen before
+	Forget bool   // the source's state has changed, and counts from now on
+	Over   bool   // the task was closed or is gone: forget the number of its sessions
+	Owing  bool   // the report to the tracker failed, and is still owed
+	Edited bool   // somebody has changed its text: results of earlier sessions no longer count
 }
 
 // Arm is the memory of a category.
 type Arm struct {
 	rank.Arm
-	Ended time.Time // of the last session that had a claim; zero without any
+	Ended time.Time // the end of the last session with a claim; zero: none
 }
 
 // Lesson is the memory of one version of a lesson in one category.
@@ -281,182 +270,167 @@ type Lesson struct {
 	Version  string
 	Category fleet.Category
 	rank.Trial
-	Exposure float64 // mean, of the sessions behind what is believed of the category
+	Exposure float64 // mean over the sessions behind the belief about the category
 }
 
-// Runs remembers sessions, from the row a fire writes to the grade.
+// Runs remembers sessions, from the fire's row to the grade.
 type Runs interface {
 	// AddRun stores a run that no fire planned.
 	AddRun(ctx context.Context, r fleet.Run) error
-	// Run reads one run: [fleet.ErrNotFound] when there is none of that id.
+	// Run reads one run, or returns [fleet.ErrNotFound].
 	Run(ctx context.Context, id fleet.RunID) (fleet.Run, error)
-	// Overran reads the runs whose sessions ended after their leases were over, by the word of their own
-	// machines, and later than at a time, oldest end first. There should be none.
+	// Overran reads the runs whose sessions ended after their leases, by the word of their own machines, and after a
+	// time; oldest end first. There should be none.
 	Overran(ctx context.Context, since time.Time) ([]fleet.Run, error)
-	// Tail reads the last of what the agent of a run printed, as its machine reported at its last heartbeat
-	// and at its end, and the time at which it was read: [fleet.ErrNotFound] when there is none. It is kept for
-	// two weeks.
+	// Tail reads the last output of a run's agent, as its machine sent it with the last heartbeat or at the end, and the
+	// time of reading, or returns [fleet.ErrNotFound]. It is kept for two weeks.
 	Tail(ctx context.Context, id fleet.RunID) (fleet.Tail, time.Time, error)
-	// Begin has a run begin a session, in one write. It takes the claim of the lane, whose category the run works
-	// from then on, and that of the first offer that nobody else has; it debits the session to the category, reserves
-	// for it in the budgets, takes its place in review, and notes what its tracker is owed. Offers that are denied are
-	// on record, whatever comes of the others. If the lane is another's, no offer can be had, or no agent can work,
-	// nothing is taken, and the run has not begun. A run that has its session gets the same answer again. A run that
-	// has ended, or that another process has begun, gets [fleet.ErrLost].
+	// Begin has a run begin a session, in one write. It takes the lane's claim and the claim of the first free offer,
+	// charges the session to the category, reserves its budgets, takes a place in review, and notes the call owed to a
+	// tracker. The run works in the lane's category from then on. Denied offers are recorded in any case. If the lane is
+	// taken, no offer is free, or no agent can work, the run takes nothing and has not begun. A repeat by a run that has
+	// its session returns the same answer. A run that has ended, or that another process began, gets [fleet.ErrLost].
 	Begin(ctx context.Context, b Begin) (Begun, error)
-	// OnBranch records the branch that a run works on, if it is the run's own, and the conversation that it goes on with.
+	// OnBranch records a run's own branch, if it has one, and the conversation that it continues.
 	OnBranch(ctx context.Context, id fleet.RunID, branch string, c fleet.Conversation) error
-	// Complete ends a run: outcome, grade and what is learnt of it together, once. Whatever the run holds is given
-	// back: its claims, as done if the task is settled, and its lane, whose lock the caller still has, so that recorded
-	// holds never overlap. [fleet.ErrLost], and nothing written, when the run has ended on record, or its claim is no
-	// longer its own at its epoch, or had expired by the run's EndedAt (zero: by now). A run that has ended by this very
-	// verdict is fine, and nothing is written: the caller never heard the answer.
+	// Complete ends a run: it stores outcome, grade and lessons together, once. It releases everything that the run
+	// holds: its claims, as done if the task is settled, and its lane. The caller still has the lane's lock, so recorded
+	// holds never overlap. It returns [fleet.ErrLost] and writes nothing if the run has ended on record, or if its claim
+	// was lost or had expired at the run's EndedAt (zero: now). A repeat with the same verdict succeeds and writes
+	// nothing.
 	//
-	// A run without a claim, or with the outcome [fleet.Lost], needs none, and nothing is learnt of a grade. A run that
-	// others closed since its lease was over keeps their word for its end; that its session ended later is noted,
-	// see [Runs.Overran].
+	// A run without a claim, or with the outcome [fleet.Lost], needs no claim, and its grade teaches nothing. If others
+	// closed a run because its lease was over, its end stays as they wrote it; a later end of its session is noted, see
+	// [Runs.Overran].
 	Complete(ctx context.Context, r fleet.Run) error
-	// Respawn records whether a session follows a run, and why; next is the run that
-	// does, or nil. None does, for that reason, for which the room was taken since. It returns
-	// what is on record: what was decided before stays.
+	// Respawn records whether a session follows a run, and why; next is that session's run, or nil. If the room was
+	// taken meanwhile, none follows, for that reason. It returns the recorded decision; an earlier one stays.
 	Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b Bounds) (by fleet.RunID, why string, err error)
-	// NoticeDue notes that a notice goes out, and reports true, unless one of its event
-	// and subject did within the time before it.
+	// NoticeDue notes that a notice goes out, and reports true, unless one with its event and subject did within the
+	// given time.
 	NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error)
-	// ForgetNotice takes back the note of a notice that did not go out.
+	// ForgetNotice removes the note of a notice that did not go out.
 	ForgetNotice(ctx context.Context, n fleet.Notice) error
-	// LeaveTask remembers the state that a person gives a task, or that its source is owed
-	// a word. Sessions are counted anew if the state is another than before. [fleet.ErrLost],
-	// and nothing written, when the task's claim is no longer the hold's.
+	// LeaveTask remembers the state that a person gives a task, or a call owed to its source. A new state resets the
+	// count of its sessions. If the task's claim is no longer the hold's, it returns [fleet.ErrLost] and writes nothing.
 	LeaveTask(ctx context.Context, h Hold, m fleet.TaskMemory) error
-	// SeeTasks takes what sources show into what is remembered of their tasks: what is
-	// owed is paid then, unless it is owing, or all of it forgotten. A task that changed meanwhile is left alone.
+	// SeeTasks merges the states at the sources into the memory of their tasks: an owed call counts as made unless it is
+	// still owing, or the memory is dropped. A task that changed meanwhile is left alone.
 	SeeTasks(ctx context.Context, list []TaskSight) error
-	// Retry forgets what sessions left of a task, and reports whether there was anything.
-	// The debt to a tracker becomes a release: it has the item as begun, or still to be closed.
+	// Retry forgets the results of a task's sessions, and reports whether there were any. A call owed to a tracker
+	// becomes a release: the tracker has the item as begun, or as not yet closed.
 	Retry(ctx context.Context, task fleet.TaskID) (bool, error)
-	// SaveReview stores what was decided of a run's work, unless no decision is given, and how
-	// its check went, unless no tip is given for that: one leaves the other as it is. Work that
-	// nobody has to look at any more gives its place back.
+	// SaveReview stores the decision about a run's work, if there is one, and the result of its check, if that has a
+	// tip. Each leaves the other as it is. Work that needs no more review frees its place.
 	SaveReview(ctx context.Context, r fleet.Review) error
-	// SaveFeedback stores what was said of a run's work, in place of what was.
+	// SaveFeedback stores the feedback on a run's work, and replaces what was there.
 	SaveFeedback(ctx context.Context, f fleet.Feedback) error
-	// ResetBudget strikes out what a scope used today, except the reserves of the sessions under
-	// way, and records it. The bills of an agent's scope until now say nothing more of its next
-	// session. It returns what was struck out.
+	// ResetBudget strikes out a scope's use of today, except the reserves of open sessions, and records that. An agent's
+	// earlier bills no longer predict its next session. It returns the amount struck out.
 	ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error)
-	// AddFates records what became of the work of runs, once for each run, kind and witness, and
-	// corrects their grades and what was learnt of them, see [rank.Settings.Revise]. It returns those
-	// that are news, with the grades. A run that is not on record is passed over.
+	// AddFates records review outcomes, once for each run, kind and witness, and corrects grades and the ranking, see
+	// [rank.Settings.Revise]. It returns the new ones, with the grades. Runs that are not on record are skipped.
 	AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error)
-	// Abandon gives back what a run whose session is gone has left: its end, if it
-	// is open, its claims, its lane. Nothing is learnt of it, but that its task was tried in
-	// vain. It reports whether there was anything left; of two calls one finds nothing.
+	// Abandon releases what a run still holds after its session is gone: it ends the run if it is open, and frees its
+	// claims and lane. The ranking learns nothing, except that the task was tried without result. It reports whether
+	// anything was left: of two calls, one finds nothing.
 	Abandon(ctx context.Context, g Gone) (bool, error)
 }
 
-// Gone is a run whose session is gone, for [Runs.Abandon].
+// Gone describes a run whose session is gone, for [Runs.Abandon].
 type Gone struct {
 	Run    fleet.RunID
 	Reason string
-	Used   fleet.Usage // as far as it is known
-	Spoke  string      // the id of its conversation, as far as that is known
-	Tail   string      // the last of what its agent printed; empty: nothing new
-	Died   time.Time   // when the session did; zero: now
-	// Silent says that nobody but another machine could know: the run is left alone if that machine
-	// was heard of meanwhile, see [fleet.Run.Silent].
+	Used   fleet.Usage // as far as known
+	Spoke  string      // the id of its conversation, if known
+	Tail   string      // the last output of its agent; empty: nothing new
+	Died   time.Time   // when the session died; zero: now
+	// Silent limits the write to a run whose own machine has not been heard of meanwhile, see [fleet.Run.Silent]: only
+	// that machine could know better.
 	Silent bool
-	// By names the place of the caller. A word from a start of a machine that was followed by
-	// another is refused with [fleet.ErrUsage]: it is from a copy of that machine.
+	// By is the caller's location. A caller from an earlier boot of a machine is refused with [fleet.ErrUsage]: it runs
+	// on a copy of that machine.
 	By fleet.Location
 }
 
-// Hosts remembers the machines of the fleet. [Fires.RecordFire] takes down what one says of itself, and
-// [Claims.Renew] that it was heard of.
+// Hosts remembers the fleet's machines. [Fires.RecordFire] stores a machine's description, and [Claims.Renew] the time
+// of its last sign of life.
 type Hosts interface {
-	// Hosts reads them, by name, with the time at which they were read.
+	// Hosts reads the machines, by name, and the time of reading.
 	Hosts(ctx context.Context) ([]fleet.Host, time.Time, error)
-	// HostGone takes a person's word that a machine is off: its open runs end as abandoned, and
-	// whatever its sessions hold is free. One of them that lives has lost its claim, and records no
-	// grade. It returns the runs that it ended. [fleet.ErrNotFound] when there is no machine of
-	// this id.
+	// HostGone records a person's word that a machine is off: its open runs end as abandoned, and all that its sessions
+	// hold is freed. A session that still lives has lost its claim, and records no grade. It returns the runs that it
+	// ended, or [fleet.ErrNotFound] for an unknown machine.
 	HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error)
-	// ForgetHost removes a machine that is gone, and has no open runs: else [fleet.ErrUsage].
+	// ForgetHost removes a machine that is gone and has no open runs; otherwise it returns [fleet.ErrUsage].
 	ForgetHost(ctx context.Context, id string) error
-	// AskToStop notes that a person wants a run of another machine to end, which its session hears at
-	// its next heartbeat. It reports false when the run has ended.
+	// AskToStop asks a run on another machine to end; its session gets this with the next heartbeat. It reports false if
+	// the run has ended.
 	AskToStop(ctx context.Context, id fleet.RunID, reason string) (bool, error)
 }
 
-// Places remembers whose work has a place in review, and whether the reviewer is away.
-// [Runs.Begin] takes a place.
+// Places remembers which runs have a place in review, and whether the reviewer is away. [Runs.Begin] takes a place.
 type Places interface {
-	// Places reads those that are taken, by run, and the reviewer's last word, which may be over.
+	// Places reads the taken places, by run, and the reviewer's last note, which may have ended.
 	Places(ctx context.Context) ([]fleet.ReviewSlot, fleet.Away, error)
-	// SeePlaces takes what was found of runs' work at a time into their places. A decision of
-	// somebody since then counts more.
+	// SeePlaces updates places by the state of runs' work at a time. A later decision counts more.
 	SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error
-	// ReviewTimes reads when since a time somebody decided about work, or was found to look at it,
-	// oldest first.
+	// ReviewTimes reads the times since a time at which somebody decided about work, or was found to look at it, oldest
+	// first.
 	ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error)
-	// SetAway notes that the reviewer is away, in place of an earlier note.
+	// SetAway notes that the reviewer is away, and replaces an earlier note.
 	SetAway(ctx context.Context, a fleet.Away) error
-	// ClearAway ends that, and reports whether there was anything to end.
+	// ClearAway removes that note, and reports whether there was one.
 	ClearAway(ctx context.Context) (bool, error)
 }
 
-// Span is a part of the past: from a time on, and before another. Without an end it goes on for ever.
+// Span is a part of the past: from a time, and before another. Without an end it goes on.
 type Span struct{ From, To time.Time }
 
 // Over reports whether the span is over at a time.
 func (s Span) Over(at time.Time) bool { return !s.To.IsZero() && !at.Before(s.To) }
 
-// Record answers what is asked of the past. It grows for years: frequent questions must not
-// cost more with its age.
+// Record answers questions about the past. It grows for years: frequent questions must not cost more with its age.
 type Record interface {
-	// Watched reads the latest runs with commits that were created since a time, have ended, and
-	// of whose work nothing became before another time.
+	// Watched reads the latest ended runs with commits that were created since a time, and whose work had no review
+	// outcome before another time.
 	Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error)
-	// LastRuns reads the latest runs that a query asks for, newest first.
+	// LastRuns reads the latest runs that match a query, newest first.
 	LastRuns(ctx context.Context, q RunQuery) ([]fleet.Run, error)
-	// LastFires reads the latest fires that a query asks for, newest first.
+	// LastFires reads the latest fires that match a query, newest first.
 	LastFires(ctx context.Context, q FireQuery) ([]fleet.Fire, error)
-	// Fallbacks counts the fires of a span for which the external selector failed.
+	// Fallbacks counts the fires of a span in which the external selector failed.
 	Fallbacks(ctx context.Context, s Span) (int, error)
-	// Entitled sums up what the fires of a span entitled each category to.
+	// Entitled sums up the dues that the fires of a span gave to each category.
 	Entitled(ctx context.Context, s Span) (map[fleet.Category]float64, error)
-	// GradeChanges reads the latest changes of grades that a query asks for, newest first.
+	// GradeChanges reads the latest changes of grades that match a query, newest first.
 	GradeChanges(ctx context.Context, q ChangeQuery) ([]fleet.GradeChange, error)
-	// LaneHolds reads the acquisitions of lanes that lasted into the time since,
-	// oldest first.
+	// LaneHolds reads the holds of lanes that lasted into the time since, oldest first.
 	LaneHolds(ctx context.Context, since time.Time) ([]fleet.LaneHold, error)
-	// EachLaneHold hands on the same one by one: a record has more than fit into memory.
+	// EachLaneHold passes on the same holds one by one: a record has more than fit into memory.
 	EachLaneHold(ctx context.Context, since time.Time, each func(fleet.LaneHold)) error
 	// DeniedClaims reads the denials since a time, oldest first.
 	DeniedClaims(ctx context.Context, since time.Time) ([]fleet.DeniedClaim, error)
-	// LastDenials reads the latest denials that a query asks for, newest first.
+	// LastDenials reads the latest denials that match a query, newest first.
 	LastDenials(ctx context.Context, q DenialQuery) ([]fleet.DeniedClaim, error)
-	// Tallies counts the runs created in a span, alike ones together. With a step they
-	// are counted apart for each such time from its beginning on; 0 is one. The order
-	// is that of the steps, then of machines, then of categories.
+	// Tallies counts the runs created in a span, grouped by their properties and by steps of time from its beginning; 0
+	// is one step. They are sorted by step, machine and category.
 	Tallies(ctx context.Context, s Span, step time.Duration) ([]fleet.Tally, error)
-	// FailedTasks counts the sessions created in a span at tasks of which so many failed,
-	// those with the most failures first.
+	// FailedTasks counts the sessions created in a span, for tasks with at least so many failures, most failures first.
 	FailedTasks(ctx context.Context, s Span, least int) ([]fleet.TaskTally, error)
-	// BudgetResets reads what people struck out of budgets since a time, oldest first.
+	// BudgetResets reads the resets of budgets since a time, oldest first.
 	BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error)
-	// Ledger reads all that the figures of the store can be worked out from. Its cost grows
-	// with the record.
+	// Ledger reads the record from which the store's figures can be computed. Its cost grows with the record.
 	Ledger(ctx context.Context) (Ledger, error)
 	// LessonUses reads the lessons that matched a run, by id.
 	LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.LessonUse, error)
-	// Reviews reads what was decided and found of the work of these runs, or of all.
+	// Reviews reads the decisions and checks of these runs' work, or of all.
 	Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error)
-	// Feedback reads what was said of the work of runs.
+	// Feedback reads the feedback on runs' work.
 	Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error)
 }
 
-// RunQuery says which runs are asked for. An empty field asks for any.
+// RunQuery selects runs. An empty field matches any.
 type RunQuery struct {
 	IDs      []fleet.RunID
 	Prefix   fleet.RunID // the beginning of the id
@@ -465,14 +439,14 @@ type RunQuery struct {
 	Task     fleet.TaskID
 	Outcome  fleet.Outcome
 	Agent    string
-	Host     string // the identity of the machine
+	Host     string // a machine's identity
 	Fire     fleet.FireID
-	Ended    bool // only those that have
-	Landed   bool // only those of which the target has the work, the latest to get in first
+	Ended    bool // only ended runs
+	Landed   bool // only runs whose work the target has, the latest landing first
 	Limit    int
 }
 
-// FireQuery says which fires are asked for.
+// FireQuery selects fires.
 type FireQuery struct {
 	Before fleet.FireID // 0: any
 	Pool   string       // empty: any
@@ -481,7 +455,7 @@ type FireQuery struct {
 	Limit  int
 }
 
-// ChangeQuery says which changes of grades are asked for. An empty field asks for any.
+// ChangeQuery selects changes of grades. An empty field matches any.
 type ChangeQuery struct {
 	Category fleet.Category
 	Run      fleet.RunID
@@ -489,7 +463,7 @@ type ChangeQuery struct {
 	Limit    int
 }
 
-// DenialQuery says which denials are asked for. An empty field asks for any.
+// DenialQuery selects denials. An empty field matches any.
 type DenialQuery struct {
 	Run   fleet.RunID
 	Key   fleet.Key

@@ -2,8 +2,8 @@ package store
 
 import "strings"
 
-// Text is a text as every store can keep it: no byte of it is 0, and it is UTF-8. An agent may write
-// anything, and the end of its session must be recordable all the same.
+// Text makes a text that every store can keep: UTF-8 without zero bytes. An agent may write anything, and the end of its
+// session must be recordable.
 func Text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

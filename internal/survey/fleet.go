@@ -316,7 +316,7 @@ func (f *Reader) setHosts(list []fleet.Host) {
 }
 
 // whereabouts says where a run is at work, or was.
-func (f *Reader) whereabouts(r fleet.Run, now time.Time) (w fleet.Whereabouts) {
+func (f *Reader) whereabouts(r fleet.Run, now time.Time) (w fleet.RunHost) {
 	if r.Host == "" || len(f.hosts) < 2 {
 		return w
 	}

@@ -21,15 +21,15 @@ func TestWhereabouts(t *testing.T) {
 		name  string
 		hosts []fleet.Host
 		run   fleet.Run
-		want  fleet.Whereabouts
+		want  fleet.RunHost
 	}{
-		{"one machine", []fleet.Host{one}, open("a"), fleet.Whereabouts{}},
-		{"one machine, and a run of an earlier identity", []fleet.Host{one}, open("x"), fleet.Whereabouts{}},
-		{"here", []fleet.Host{one, two}, open("a"), fleet.Whereabouts{Machine: "one"}},
-		{"elsewhere, silent", []fleet.Host{one, two}, open("b"), fleet.Whereabouts{Machine: "two", Heard: two.HeardAt, Unheard: true}},
-		{"elsewhere, over", []fleet.Host{one, two}, over, fleet.Whereabouts{Machine: "two"}},
-		{"on a machine that never fired", []fleet.Host{one, two}, open("x"), fleet.Whereabouts{Machine: "x"}},
-		{"nobody knows", []fleet.Host{one, two}, open(""), fleet.Whereabouts{}},
+		{"one machine", []fleet.Host{one}, open("a"), fleet.RunHost{}},
+		{"one machine, and a run of an earlier identity", []fleet.Host{one}, open("x"), fleet.RunHost{}},
+		{"here", []fleet.Host{one, two}, open("a"), fleet.RunHost{Machine: "one"}},
+		{"elsewhere, silent", []fleet.Host{one, two}, open("b"), fleet.RunHost{Machine: "two", Heard: two.HeardAt, Unheard: true}},
+		{"elsewhere, over", []fleet.Host{one, two}, over, fleet.RunHost{Machine: "two"}},
+		{"on a machine that never fired", []fleet.Host{one, two}, open("x"), fleet.RunHost{Machine: "x"}},
+		{"nobody knows", []fleet.Host{one, two}, open(""), fleet.RunHost{}},
 	} {
 		f := &Reader{Here: fleet.Location{Host: "a"}}
 		f.setHosts(c.hosts)

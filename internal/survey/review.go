@@ -219,9 +219,9 @@ func (f *Reader) LandedItem(ctx context.Context, run fleet.RunID) (i review.Item
 // them. More are only counted.
 const maxGlanced = 200
 
-// Glance says in a few words what waits for review. If no category has clones of its own and no
+// ReviewSummary says in a few words what waits for review. If no category has clones of its own and no
 // target is named, git is not asked. Trouble with git is logged: nobody knows then what waits.
-func (f *Reader) Glance(ctx context.Context) (g review.Glance) {
+func (f *Reader) ReviewSummary(ctx context.Context) (g review.Summary) {
 	apart := slices.ContainsFunc(f.Config.CategoryNames(), func(c fleet.Category) bool { return f.Config.Categories[c].OwnClone })
 	if f.Work == nil || !apart && f.Config.Review.Target == "" {
 		return g

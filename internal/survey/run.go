@@ -27,7 +27,7 @@ func (f *Reader) OpenRuns(v View) []fleet.RunStatus {
 func (f *Reader) UnderWay(r fleet.Run, live bool, now time.Time) fleet.RunStatus {
 	suspended := live && !r.StartedAt.IsZero() && !f.Here.OnOtherHost(r.Location) && f.Sessions.Suspended(r)
 	return fleet.RunStatus{
-		Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r), Whereabouts: f.whereabouts(r, now),
+		Run: r, State: r.State(live, suspended, now), Timeout: f.Config.Categories[r.Category].Timeout, Tokens: f.usedSoFar(r), RunHost: f.whereabouts(r, now),
 	}
 }
 
@@ -48,7 +48,7 @@ func (f *Reader) Describe(ctx context.Context, r fleet.Run, looked []fleet.RunSt
 	f.askHosts(ctx)
 	now := f.Now()
 	if !r.EndedAt.IsZero() {
-		return fleet.RunStatus{Run: r, State: fleet.RunEnded, Whereabouts: f.whereabouts(r, now)}
+		return fleet.RunStatus{Run: r, State: fleet.RunEnded, RunHost: f.whereabouts(r, now)}
 	}
 	return f.UnderWay(r, f.Live(ctx, r, now), now)
 }

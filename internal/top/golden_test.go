@@ -53,7 +53,7 @@ func waiting() []review.Item {
 }
 
 // sit begins with a look at the fleet. A function that o leaves out does nothing, or is noted.
-func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *operator {
+func sit(t *testing.T, width, height int, look top.Snapshot, o top.Options) *operator {
 	t.Helper()
 	u := &operator{T: t}
 	o.Fleet = "demo"
@@ -64,7 +64,7 @@ func sit(t *testing.T, width, height int, look top.Moment, o top.Options) *opera
 		o.Interval = time.Second
 	}
 	if o.Read == nil {
-		o.Read = func() (top.Moment, error) { return look, nil }
+		o.Read = func() (top.Snapshot, error) { return look, nil }
 	}
 	if o.Log == nil {
 		o.Log = func(fleet.Run) (top.Log, error) { return top.Log{}, nil }
@@ -191,8 +191,8 @@ func (u *operator) fits(width, height int) {
 	}
 }
 
-func idle() top.Moment {
-	l := top.Moment{}
+func idle() top.Snapshot {
+	l := top.Snapshot{}
 	l.At = clock()
 	for _, c := range []fleet.Category{"code", "docs", "research", "triage"} {
 		l.Lanes = append(l.Lanes, inspect.LaneState{Category: c, Number: 1})
@@ -218,7 +218,7 @@ func run(n int, c fleet.Category, began, took time.Duration, o fleet.Outcome) fl
 }
 
 // busy is a fleet with a session of every kind.
-func busy(t *testing.T) top.Moment {
+func busy(t *testing.T) top.Snapshot {
 	t.Helper()
 	l := idle()
 	l.Timers = append(l.Timers, fleet.Timer{Pool: "monitoring", Active: true, Next: clock().Add(time.Minute)})
@@ -249,23 +249,23 @@ func busy(t *testing.T) top.Moment {
 	for i, b := range []rank.Beta{{A: 20, B: 8}, {A: 3, B: 3}, {A: 9, B: 2}, {A: 1, B: 6}} {
 		l.Beliefs[i].Beta, l.Beliefs[i].Graded = b, int(b.A+b.B)
 	}
-	l.Bars = map[fleet.Category]inspect.Closure{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
+	l.Bars = map[fleet.Category]inspect.Blocker{"docs": {Reason: "lane busy: run 2"}, "triage": {Reason: "no workable task", Fire: 41}}
 	l.Pauses = []fleet.Pause{{Category: "triage", Reason: "the tracker is down", Until: clock().Add(8 * time.Hour)}}
 	return l
 }
 
 // several is a fleet on two machines.
-func several(t *testing.T) top.Moment {
+func several(t *testing.T) top.Snapshot {
 	t.Helper()
 	l := busy(t)
 	l.Hosts = []survey.HostState{{Host: fleet.Host{Name: "desk", HeardAt: clock()}, Here: true}, {Host: fleet.Host{Name: "gpu-1", HeardAt: ago(time.Minute)}}}
-	l.Open[0].Whereabouts = fleet.Whereabouts{Machine: "gpu-1", Heard: ago(time.Minute)}
+	l.Open[0].RunHost = fleet.RunHost{Machine: "gpu-1", Heard: ago(time.Minute)}
 	l.Open[1].Machine = "desk"
 	return l
 }
 
 // many is a fleet of more categories than there is room for.
-func many(t *testing.T) top.Moment {
+func many(t *testing.T) top.Snapshot {
 	t.Helper()
 	l := busy(t)
 	for i := range 12 {
@@ -291,7 +291,7 @@ func TestScreens(t *testing.T) {
 	tests := []struct {
 		name          string
 		width, height int
-		look          top.Moment
+		look          top.Snapshot
 		options       top.Options
 		keys          []string
 	}{
@@ -333,11 +333,11 @@ func TestFailedLook(t *testing.T) {
 	t.Parallel()
 	var fault error
 	now := clock()
-	o := top.Options{Read: func() (top.Moment, error) {
+	o := top.Options{Read: func() (top.Snapshot, error) {
 		look := busy(t)
 		return look, fault
 	}, Now: func() time.Time { return now }}
-	u := sit(t, 80, 24, top.Moment{}, o)
+	u := sit(t, 80, 24, top.Snapshot{}, o)
 	fault = errors.New("read the store: disk I/O error")
 	now = now.Add(42 * time.Second)
 	u.at(now)
@@ -347,7 +347,7 @@ func TestFailedLook(t *testing.T) {
 // TestFirstLookFailed has nothing to show but why.
 func TestFirstLookFailed(t *testing.T) {
 	t.Parallel()
-	u := sit(t, 80, 24, top.Moment{}, top.Options{Read: func() (top.Moment, error) { return top.Moment{}, errors.New("no configuration") }})
+	u := sit(t, 80, 24, top.Snapshot{}, top.Options{Read: func() (top.Snapshot, error) { return top.Snapshot{}, errors.New("no configuration") }})
 	u.shows("look failed: no configuration")
 	u.fits(80, 24)
 	u.press("p", "P", "x", "enter", "down", "q")

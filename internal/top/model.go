@@ -20,7 +20,7 @@ type Model struct {
 	width, height int
 	now           time.Time
 
-	look     Moment
+	look     Snapshot
 	lookedAt time.Time // zero: there was none yet
 	askedAt  time.Time // the look under way, or else the last one
 	looking  bool
@@ -65,7 +65,7 @@ type question struct {
 type (
 	tickMsg   time.Time
 	lookedMsg struct {
-		look Moment
+		look Snapshot
 		err  error
 		at   time.Time
 	}

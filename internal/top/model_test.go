@@ -121,7 +121,7 @@ func TestReadOnly(t *testing.T) {
 func TestOneLookAtATime(t *testing.T) {
 	t.Parallel()
 	looks := 0
-	u := sit(t, 80, 24, top.Moment{}, top.Options{Read: func() (top.Moment, error) { looks++; return idle(), nil }})
+	u := sit(t, 80, 24, top.Snapshot{}, top.Options{Read: func() (top.Snapshot, error) { looks++; return idle(), nil }})
 	var due tea.Cmd
 	u.model, due = top.Advance(u.model, clock().Add(time.Second)) // the look stays under way
 	for n := range 9 {
@@ -167,7 +167,7 @@ func TestQuitWaitsForAnAction(t *testing.T) {
 func TestSelectionStays(t *testing.T) {
 	t.Parallel()
 	look := busy(t)
-	u := sit(t, 80, 24, top.Moment{}, top.Options{Read: func() (top.Moment, error) { return look, nil }})
+	u := sit(t, 80, 24, top.Snapshot{}, top.Options{Read: func() (top.Snapshot, error) { return look, nil }})
 	u.press("down")
 	u.shows("> ✗  docs")
 	look.Lanes = slices.Insert(slices.Clone(look.Lanes), 0, inspect.LaneState{Category: "aaa", Number: 1})
@@ -252,7 +252,7 @@ func TestHostileWords(t *testing.T) {
 	look.Open[0].Task, look.Open[0].Agent = hostile, hostile
 	look.Pauses[0].Reason = hostile
 	look.Warnings = []string{hostile}
-	look.Closed = []inspect.Closure{{Reason: hostile}}
+	look.Closed = []inspect.Blocker{{Reason: hostile}}
 	look.Fires[0].Choices[1].Reason = hostile
 	for _, keys := range [][]string{nil, {"enter"}, {"3"}} {
 		u := sit(t, 200, 40, look, top.Options{

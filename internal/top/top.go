@@ -19,8 +19,8 @@ import (
 	"stint/internal/review"
 )
 
-// Moment has the facts about the fleet at one moment.
-type Moment struct {
+// Snapshot has the facts about the fleet at one moment.
+type Snapshot struct {
 	inspect.Status
 	Warnings []string // that the look gave rise to
 	ReadOnly string   // why nothing can be written; empty: it can
@@ -41,7 +41,7 @@ type Options struct {
 	Colour   bool
 	Now      func() time.Time
 
-	Read   func() (Moment, error)
+	Read   func() (Snapshot, error)
 	Log    func(fleet.Run) (Log, error)
 	Review func() (review.Target, []review.Item, error)               // what waits for it
 	Diff   func(run fleet.RunID, in io.Reader, out io.Writer) error   // shows on the terminal what it changed

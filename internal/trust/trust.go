@@ -165,7 +165,7 @@ func (s Store) Load() (r Record, err error) {
 		}
 	}
 	if err != nil {
-		return Record{}, fleet.WithHint(fmt.Errorf("read what is trusted, %s: %w", filepath.Join(s.Dir, list), err), "stint config trust")
+		return Record{}, fleet.WithHint(fmt.Errorf("read the confirmed files, %s: %w", filepath.Join(s.Dir, list), err), "stint config trust")
 	}
 	return r, nil
 }
@@ -174,7 +174,7 @@ func (s Store) Load() (r Record, err error) {
 func (s Store) Text(sum string) ([]byte, error) {
 	text, err := os.ReadFile(filepath.Join(s.Dir, sum))
 	if err == nil && Sum(text) != sum {
-		err = fmt.Errorf("%s: not what was trusted", filepath.Join(s.Dir, sum))
+		err = fmt.Errorf("%s differs from the confirmed text", filepath.Join(s.Dir, sum))
 	}
 	return text, err
 }

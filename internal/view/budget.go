@@ -44,7 +44,7 @@ func Account() View[inspect.Account] {
 		Number("most_usd", "", func(a account) float64 { return a.Most.USD }))
 }
 
-// limited is a figure of what it may be at most, for people.
+// limited shows to people a figure beside its limit.
 func limited[T any](name string, of func(T) (value, most string, bound bool)) Field[T] {
 	return Word("", name, "", func(t T) string {
 		value, most, bound := of(t)
@@ -82,7 +82,7 @@ func Budget() View[inspect.Budget] {
 	}
 }
 
-// reset is a budget's account that was emptied.
+// reset shows an account that was reset.
 func reset() View[fleet.Reset] {
 	type reset = fleet.Reset
 	return View[reset]{
@@ -95,7 +95,7 @@ func reset() View[fleet.Reset] {
 	}
 }
 
-// Reset is one reset.
+// Reset shows the answer of "stint budget reset".
 func Reset(dryRun bool) View[fleet.Reset] {
 	return append(View[fleet.Reset]{
 		Schema[fleet.Reset]("stint/budget-reset@1"), Bool("dry_run", "", func(fleet.Reset) bool { return dryRun }).OrAbsent(),

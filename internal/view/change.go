@@ -6,7 +6,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Pause shows the change by a pause that was set, or by its end.
+// Pause shows a pause that was set or ended.
 func Pause(set, changed, dryRun bool, running int) View[fleet.Pause] {
 	type p = fleet.Pause
 	return append(View[p]{
@@ -24,7 +24,7 @@ func pause() View[fleet.Pause] {
 	}
 }
 
-// Away is a reviewer's word. One without a reason is back.
+// Away shows whether the reviewer is away. Without a reason the reviewer is back.
 func Away(changed, dryRun bool) View[fleet.Away] {
 	type a = fleet.Away
 	return append(View[a]{

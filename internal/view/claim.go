@@ -19,8 +19,8 @@ const (
 	ClaimLost     ClaimStatus = "lost"
 )
 
-// ClaimState is a claim, and what is said of it. Holder and times are those of the claim that stands, or that was given back;
-// they are empty and null when there is none.
+// ClaimState is a claim, and a command's answer about it. Holder and times are those of the present claim, or of the one
+// that was released; without a claim they are empty.
 type ClaimState struct {
 	fleet.Claim
 	Status ClaimStatus
@@ -28,7 +28,7 @@ type ClaimState struct {
 	Lanes  []ClaimState
 }
 
-// Claim is a claim as a command leaves it.
+// Claim shows a claim after a command.
 func Claim() View[ClaimState] {
 	return append(claim(),
 		Bool("dry_run", "nothing was written", func(c ClaimState) bool { return c.DryRun }).OrAbsent(),
@@ -52,7 +52,7 @@ func claim() View[ClaimState] {
 	}
 }
 
-// ListedClaim is a claim, and how it ended if it did.
+// ListedClaim shows a claim, and its end if it has ended.
 func ListedClaim() View[ClaimState] {
 	type claim = ClaimState
 	return With(Claim(), func(c claim) claim { return c },
@@ -62,10 +62,10 @@ func ListedClaim() View[ClaimState] {
 		Text("reason", "", "", func(c claim) string { return c.Reason }))
 }
 
-// Claims are claims, each with how it ended if it did.
+// Claims shows claims, with their ends.
 func Claims() View[[]ClaimState] { return List("stint/claims@1", "claims", "", ListedClaim()) }
 
-// Held are claims that are held.
+// Held returns the claims that are held.
 func Held(list []fleet.Claim) (held []ClaimState) {
 	for _, c := range list {
 		held = append(held, ClaimState{Claim: c, Status: ClaimHeld})
@@ -73,7 +73,7 @@ func Held(list []fleet.Claim) (held []ClaimState) {
 	return held
 }
 
-// OfHolder leads to the run that has a claim, if one has it.
+// OfHolder links to the run that holds a claim; without a run it only names the holder.
 func OfHolder(who fleet.Holder) Ref {
 	if run, ok := who.Run(); ok {
 		return Ref{string(who), OfRun(run).Path}

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// CSV prints lists of an object as one table after RFC 4180, whose first column names the list. A column has the key of
-// its field, and of a field within another the keys of both, as in "outcomes_failed". It is empty in the rows of things
-// without the field.
+// CSV prints lists of an object as one table after RFC 4180. Its first column names the list. A column is named by the
+// key of its field; in a nested object by both keys, as in "outcomes_failed". A row without the field has an empty cell.
 func CSV(object json.RawMessage, lists ...string) ([]byte, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(object, &all); err != nil {
@@ -41,7 +40,7 @@ func CSV(object json.RawMessage, lists ...string) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.UseCRLF = true
-	_ = w.Write(head) // a buffer takes all
+	_ = w.Write(head) // a buffer takes everything
 	for _, row := range rows {
 		line := make([]string, len(head))
 		for i, key := range head {
@@ -53,7 +52,7 @@ func CSV(object json.RawMessage, lists ...string) ([]byte, error) {
 	return b.Bytes(), w.Error()
 }
 
-// cells puts each plain value of a JSON text, with the keys that lead to it.
+// cells hands on each plain value of a JSON text, with its keys.
 func cells(d *json.Decoder, key string, put func(key, value string)) error {
 	d.UseNumber()
 	token, err := d.Token()
@@ -75,7 +74,7 @@ func cells(d *json.Decoder, key string, put func(key, value string)) error {
 		_, err = d.Token()
 	case string:
 		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			v = "'" + v // a spreadsheet computes a cell that begins as a formula does
+			v = "'" + v // a spreadsheet would compute a cell that begins like a formula
 		}
 		put(key, v)
 	case json.Number:

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Row is a line of an object's description: a field, what it holds, and what that means.
+// Row is a line of an object's description: a field, its type, and its meaning.
 type Row struct{ Name, Kind, About string }
 
-// Rows describe the object, each inner one below its field, and an inner one with a schema once.
+// Rows describes the object. The fields of a nested object follow its own; an object with a schema is described once.
 func (v View[T]) Rows() []Row { return v.rows(map[string]bool{}) }
 
 func (v View[T]) rows(seen map[string]bool) (list []Row) {
 	if name := v.schema(); seen[name] {
 		return []Row{{"…", "", "all fields of " + name + " as above"}}
 	}
-	told := "" // the schema of the fields that are described above
+	told := "" // the schema just described
 	for _, f := range v {
 		switch {
 		case f.Key == "" || f.from != "" && f.from == told:
@@ -52,10 +52,10 @@ func indented(rows []Row) []Row {
 	return rows
 }
 
-// Tagged is an object that another package encodes, by the tags of its type, which are json and doc.
+// Tagged is an object that another package encodes. The json and doc tags of its type describe it.
 type Tagged struct{ Of any }
 
-// Rows describe the object.
+// Rows describes the object.
 func (t Tagged) Rows() []Row { return tagged(reflect.TypeOf(t.Of)) }
 
 func tagged(t reflect.Type) (list []Row) {
@@ -80,7 +80,7 @@ func tagged(t reflect.Type) (list []Row) {
 	return list
 }
 
-// kindOf is a type in words, and the struct whose fields are to be described; nil: there is none.
+// kindOf returns a type in words, and the struct whose fields need a description, if any.
 func kindOf(t reflect.Type) (kind string, inner reflect.Type) {
 	switch t.Kind() { //nolint:exhaustive // no object has others
 	case reflect.Pointer:
@@ -107,7 +107,7 @@ func kindOf(t reflect.Type) (kind string, inner reflect.Type) {
 	return "integer", nil
 }
 
-// schema is the name of the objects, if they have one.
+// schema returns the name of the objects, or "".
 func (v View[T]) schema() string {
 	if len(v) > 0 && v[0].Key == "schema" && v[0].from == "" {
 		return v[0].Doc

@@ -13,16 +13,16 @@ import (
 	"stint/internal/rank"
 )
 
-// OfFire leads to a fire's page.
+// OfFire links to a fire's page.
 func OfFire(id fleet.FireID) Ref { return Ref{fmt.Sprint(id), fmt.Sprintf("/fires/%d", id)} }
 
-// Fire is a fire as it was recorded.
+// Fire shows a fire as recorded.
 func Fire() View[fleet.Fire] { return FireUnderWay(false, 0, nil) }
 
-// Fires are fires, newest first.
+// Fires shows fires, newest first.
 func Fires() View[[]fleet.Fire] { return List("stint/fires@1", "fires", "newest first", Fire()) }
 
-// FireUnderWay is a fire of this moment, with the terms of its scores.
+// FireUnderWay shows a fire made just now, with the terms of its scores.
 func FireUnderWay(dryRun bool, tier rank.Tier, explain map[string]rank.Explain) View[fleet.Fire] {
 	type fire = fleet.Fire
 	return View[fire]{
@@ -64,7 +64,7 @@ func Choice() View[fleet.Choice] {
 		Int("", "Rank", "", func(c choice) int { return c.Rank }).OrNull(),
 		Number("score", "", func(c choice) float64 { return c.Score }),
 		Figure("", "Score", "", three, func(c choice) (score *float64) {
-			if c.Odds != nil { // it is of stint's own ranking
+			if c.Odds != nil { // stint's own ranking chose
 				score = &c.Score
 			}
 			return score
@@ -79,7 +79,7 @@ func Choice() View[fleet.Choice] {
 	}
 }
 
-// Ranking is a recorded fire, ranked again; nil: it cannot be. Runs are those of the fire.
+// Ranking shows a recorded fire and its ranking computed anew; nil: that is not possible. Runs are the fire's.
 func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 	type fire = fleet.Fire
 	followed, tier := "other", rank.Tier(0)
@@ -107,7 +107,7 @@ func Ranking(r *replay.Result, runs []fleet.RunStatus) View[fleet.Fire] {
 	}
 }
 
-// DecidedAgain are the choices as they come out again, each with the unit and the run of the record.
+// DecidedAgain returns the choices as decided anew, each with its unit and run on record.
 func DecidedAgain(r replay.Result) []fleet.Choice {
 	return plain.Each(r.Choices, func(c fleet.Choice) fleet.Choice {
 		recorded := r.Fire.Choice(c.Category)
@@ -116,7 +116,7 @@ func DecidedAgain(r replay.Result) []fleet.Choice {
 	})
 }
 
-// Replay is a fire that was ranked and decided again.
+// Replay shows a fire that was ranked and decided anew.
 func Replay() View[replay.Result] {
 	type result = replay.Result
 	return View[result]{

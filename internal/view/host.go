@@ -7,7 +7,7 @@ import (
 	"stint/internal/survey"
 )
 
-// Hosts are the machines of a fleet at a moment, by name.
+// Hosts shows the fleet's hosts at one moment, by name.
 func Hosts(at time.Time) View[[]survey.HostState] {
 	type hosts = []survey.HostState
 	return View[hosts]{
@@ -17,7 +17,7 @@ func Hosts(at time.Time) View[[]survey.HostState] {
 	}
 }
 
-// Host is a machine of a fleet, as it said of itself at its last fire.
+// Host shows a host, as it described itself at its last fire.
 func Host() View[survey.HostState] {
 	type host = survey.HostState
 	return View[host]{

@@ -10,10 +10,10 @@ import (
 	"stint/internal/plot"
 )
 
-// dash stands in a page where there is nothing to show.
+// dash stands for a missing value in a page.
 const dash = "–"
 
-// HTML is the name, as a link if it leads anywhere.
+// HTML shows the name, as a link if it has a page.
 func (r Ref) HTML() h.HTML {
 	name := h.El("bdi", r.ID)
 	switch {
@@ -25,8 +25,7 @@ func (r Ref) HTML() h.HTML {
 	return h.El("a", h.Attr("href", r.Path), name)
 }
 
-// When is a time as pages show it: how long ago, and the exact time when the pointer is on it.
-// A script keeps it up to date.
+// When shows how long ago a time was, and under the pointer the exact time. A script keeps it up to date.
 func When(t, now time.Time) any {
 	if t.IsZero() {
 		return dash
@@ -35,7 +34,7 @@ func When(t, now time.Time) any {
 	return h.El("time", h.Attr("datetime", stamp), h.Attr("title", stamp), h.Attr("data-at", fmt.Sprint(t.UnixMilli())), plain.Ago(t, now))
 }
 
-// HTML is a length of time, which a script keeps up to date while it still grows.
+// HTML shows the duration. A script keeps it up to date while it grows.
 func (s Stretch) HTML(now time.Time) any {
 	switch {
 	case s.From.IsZero():
@@ -47,30 +46,30 @@ func (s Stretch) HTML(now time.Time) any {
 	return h.El("time", h.Attr("title", stamp), h.Attr("data-since", fmt.Sprint(s.From.UnixMilli())), plain.Span(now.Sub(s.From)))
 }
 
-// State is a sign in its colour.
+// State shows a sign in its colour.
 func State(s fleet.Sign) h.HTML {
 	return h.El("span.state."+string(s.Mood), h.El("span", h.Attr("aria-hidden", "true"), s.Mark), " ", s.Word)
 }
 
-// Meter is a part of 1 as a bar, with what else the bar shows, and its figure.
+// Meter draws a part of 1 as a bar, with marks and a figure.
 func Meter(level float64, figure string, marks ...any) h.HTML {
 	return h.El("span.grade", Picture("meter", 8, Rect("level", "", hundredth(level), 8), marks), figure)
 }
 
-// Target is a mark on a meter.
+// Target draws a mark on a meter.
 func Target(at float64) h.HTML { return Rect("target", hundredth(at), "1", 8) }
 
-// Picture is a bar of a hundred units, on its ground.
+// Picture draws a bar of a hundred units on its background.
 func Picture(class string, height int, parts ...any) h.HTML {
 	box := h.Attr("viewBox", fmt.Sprintf("0 0 100 %d", height))
 	stretched := h.Attr("preserveAspectRatio", "none")
 	return h.El("svg."+class, h.Attr("aria-hidden", "true"), box, stretched, Rect("ground", "", "100", height), parts)
 }
 
-// Rect is a part of a picture; x may be left out.
+// Rect draws a part of a picture. X may be empty.
 func Rect(class, x, width string, height int) h.HTML {
 	return h.El("rect."+class, h.If(x != "", h.Attr("x", x)), h.Attr("width", width), h.Attr("height", fmt.Sprint(height)))
 }
 
-// hundredth is a part of 1 in the units of a picture.
+// hundredth converts a part of 1 into the units of a picture.
 func hundredth(part float64) string { return plot.Coordinate(100 * min(max(part, 0), 1)) }

@@ -15,29 +15,29 @@ import (
 	"stint/internal/screen"
 )
 
-// kind has the look of one type's values on each face.
+// kind says how each face shows a value of one type.
 type kind struct {
-	json   string // its type, as the description says it
+	json   string // the type's name in descriptions
 	data   func(any) any
 	none   func(any) bool
 	counts bool // 0 is a value
 	text   func(v any, now time.Time, s screen.Style) screen.Cell
-	short  string                         // the title of a column that has an age on a terminal, and a time in a pipe
+	short  string                         // the title on a terminal, where the column shows an age; a pipe has the time
 	html   func(v any, now time.Time) any // nil: the text
 	class  string
 	right  bool
 	least  int
 	paint  screen.Paint
-	names  bool // it names the thing
+	names  bool // the column names the thing
 }
 
 // Ref is a name that leads to a page.
 type Ref struct{ ID, Path string }
 
-// Stretch is the time from a beginning to an end; without an end it lasts.
+// Stretch is a time from a beginning to an end. Without an end it goes on.
 type Stretch struct{ From, To time.Time }
 
-// Money is an amount in USD, and how much of it is an estimate.
+// Money is an amount in USD, and the part of it that is an estimate.
 type Money = screen.Money
 
 func same(v any) any { return v }
@@ -52,7 +52,7 @@ func number(json string, text func(any) string) kind {
 	return kind{json: json, data: same, counts: true, text: written(text), class: ".n", right: true}
 }
 
-const minText = 6 // columns of a text that is cut
+const minText = 6 // columns to which a text may be cut
 
 func field[T any, V comparable](k kind, key, name, doc string, of func(T) V) Field[T] {
 	var zero V
@@ -60,7 +60,7 @@ func field[T any, V comparable](k kind, key, name, doc string, of func(T) V) Fie
 	return Field[T]{spec{Key: key, Name: name, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
-// Schema names the objects of a view. It is their first field.
+// Schema is an object's first field, which names its kind.
 func Schema[T any](name string) Field[T] {
 	return Word("schema", "", name, func(T) string { return name })
 }
@@ -92,21 +92,21 @@ func Texts[T any, S ~string](key, name, doc string, of func(T) []S) Field[T] {
 	return Field[T]{spec{Key: key, Name: name, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
-// Link is the thing's name, which leads to its page.
+// Link is the thing's name, with a link to its page.
 func Link[T any](key, name, doc string, of func(T) Ref) Field[T] {
 	k := link()
 	k.names = true
 	return field(k, key, name, doc, of)
 }
 
-// TextLink is a text of any length that leads to a page.
+// TextLink is a text of any length that links to a page.
 func TextLink[T any](key, name, doc string, of func(T) Ref) Field[T] {
 	k := link()
 	k.least, k.class = minText, ".text"
 	return field(k, key, name, doc, of)
 }
 
-// Links are names that lead to pages, for people alone.
+// Links are names with links to pages, for people alone.
 func Links[T any](name string, of func(T) []Ref) Field[T] {
 	k := kind{least: minText, class: ".text", none: func(v any) bool { return len(v.([]Ref)) == 0 }}
 	k.text = written(func(v any) string {
@@ -130,7 +130,7 @@ func Int[T any, N ~int | ~int64](key, name, doc string, of func(T) N) Field[T] {
 	return field(number("integer", printed), key, name, doc, of)
 }
 
-// Tokens is a number of tokens, which people see to two digits.
+// Tokens is a number of tokens. People see two digits.
 func Tokens[T any](key, name, doc string, of func(T) int64) Field[T] {
 	return field(number("integer", func(v any) string { return plain.Count(v.(int64)) }), key, name, doc, of)
 }
@@ -142,7 +142,7 @@ func USD[T any](key, name, doc string, of func(T) Money) Field[T] {
 	return field(k, key, name, doc, of)
 }
 
-// Span is a length of time, in seconds for programs.
+// Span is a duration; programs get seconds.
 func Span[T any](key, name, doc string, of func(T) time.Duration) Field[T] {
 	k := number("number", func(v any) string { return plain.Span(v.(time.Duration)) })
 	k.data = func(v any) any { return v.(time.Duration).Seconds() }
@@ -159,7 +159,7 @@ func Bool[T any](key, doc string, of func(T) bool) Field[T] {
 	return field(kind{json: "boolean", data: same, counts: true}, key, "", doc, of)
 }
 
-// Is is a fact of the answer, and not of its thing.
+// Is is a fact of the answer, the same for all its things.
 func Is[T any, V bool | int | string](key, doc string, v V) Field[T] {
 	what := "text"
 	switch any(v).(type) {
@@ -184,7 +184,7 @@ func Grade[T any](key, name, doc string, of func(T) *float64) Field[T] {
 	}, key, name, doc, of).OrNull()
 }
 
-// Figure is a number with decimals that a thing may not have, and how people see it.
+// Figure is a number with decimals that a thing may lack, and its text for people.
 func Figure[T any](key, name, doc string, shown func(float64) string, of func(T) *float64) Field[T] {
 	return field(number("number", func(v any) string { return shown(*v.(*float64)) }), key, name, doc, of).OrNull()
 }
@@ -193,14 +193,14 @@ func one(x float64) string { return fmt.Sprintf("%.1f", x) }
 
 func two(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// Price is an amount of money that a thing may not have.
+// Price is an amount of money that a thing may lack.
 func Price[T any](key, name, doc string, of func(T) *Money) Field[T] {
 	k := number("number", func(v any) string { return v.(*Money).String() })
 	k.data = func(v any) any { return v.(*Money).USD }
 	return field(k, key, name, doc, of).OrNull()
 }
 
-// Level is a part of 1, what it should be, the largest of a list, and whether something is wrong with it.
+// Level is a part of 1, with its target, the largest of its list, and a warning.
 type Level struct {
 	Part, Target, Largest float64
 	Wrong                 bool
@@ -240,12 +240,12 @@ func Interval[T any](name string, of func(T) report.Estimate) Field[T] {
 	}, "", name, "", of)
 }
 
-// At is a moment.
+// At is a time.
 func At[T any](key, name, doc string, of func(T) time.Time) Field[T] {
 	return field(moment(), key, name, doc, of)
 }
 
-// Age is the moment by which a list is ordered: a terminal shows how long ago it was.
+// Age is the time by which a list is ordered: a terminal shows how long ago it was.
 func Age[T any](key, doc string, of func(T) time.Time) Field[T] {
 	k := moment()
 	k.short = "AGO"
@@ -271,7 +271,7 @@ func moment() kind {
 	}
 }
 
-// Took is the time that a thing took, or has lasted so far, for people alone.
+// Took is a thing's duration, or so far if it goes on, for people alone.
 func Took[T any](name string, of func(T) Stretch) Field[T] {
 	return field(kind{
 		text: func(v any, now time.Time, _ screen.Style) screen.Cell {
@@ -295,30 +295,30 @@ func Sign[T any](name string, of func(T) fleet.Sign) Field[T] {
 	}, "", name, "", of)
 }
 
-// Cell is a column of a page alone, of its classes.
+// Cell is a column with classes that only a page has.
 func Cell[T any](name, class string, of func(T) any) Field[T] {
 	k := kind{none: func(any) bool { return false }, html: func(v any, _ time.Time) any { return v }, class: class}
 	return Field[T]{spec{Name: name, kind: k}, of}
 }
 
-// Data is a value for programs alone, as it is. The description has its kind.
+// Data is a value for programs alone, encoded as it is. The description names its type.
 func Data[T, V any](key, what, doc string, of func(T) V) Field[T] {
 	k := kind{json: what, data: same, none: func(any) bool { return false }}
 	return Field[T]{spec{Key: key, Doc: doc, kind: k}, func(thing T) any { return of(thing) }}
 }
 
-// Sub is another thing in the object; nil is null.
+// Sub is a nested object; nil is null.
 func Sub[T, S any](key, doc string, v View[S], of func(T) *S) Field[T] {
 	f := field(kind{json: "object", data: func(s any) any { return v.JSON(*s.(*S)) }}, key, "", doc, of).OrNull()
 	return nesting(f, v)
 }
 
-// Part is a part of the thing in an object of its own.
+// Part is a part of the thing, as a nested object.
 func Part[T, S any](key, doc string, v View[S], of func(T) S) Field[T] {
 	return nesting(Data(key, "object", doc, func(thing T) json.RawMessage { return v.JSON(of(thing)) }), v)
 }
 
-// Each is a list of other things in the object.
+// Each is a list of nested objects.
 func Each[T, S any](key, doc string, v View[S], of func(T) []S) Field[T] {
 	f := nesting(Data(key, "object", doc, func(thing T) []json.RawMessage {
 		return append([]json.RawMessage{}, plain.Each(of(thing), v.JSON)...)
@@ -328,13 +328,13 @@ func Each[T, S any](key, doc string, v View[S], of func(T) []S) Field[T] {
 	return f
 }
 
-// nesting describes the inner objects.
+// nesting describes nested objects.
 func nesting[T, S any](f Field[T], v View[S]) Field[T] {
 	f.inner = v.rows
 	return f
 }
 
-// ByName is an object that has a value for each name.
+// ByName is an object with a value for each name.
 func ByName[T any, K ~string, V any](key, what, doc string, of func(T) map[K]V) Field[T] {
 	f := Data(key, "by name: "+what, doc, func(thing T) map[K]V {
 		if m := of(thing); m != nil {
@@ -346,8 +346,7 @@ func ByName[T any, K ~string, V any](key, what, doc string, of func(T) map[K]V) 
 	return f
 }
 
-// With is a view of things that have another thing in them: all fields of that, and more. A field that has the key of one
-// takes its place.
+// With shows all fields of a thing within the thing, and more. A field replaces an inner one with the same key.
 func With[T, S any](v View[S], of func(T) S, more ...Field[T]) (all View[T]) {
 	if len(more) > 0 && more[0].Key == "schema" {
 		all, more = append(all, more[0]), more[1:]

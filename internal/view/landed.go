@@ -7,7 +7,7 @@ import (
 	"stint/internal/review"
 )
 
-// Landed is work of one run that the target got.
+// Landed shows one run's work that the target has.
 func Landed() View[review.Landed] {
 	type landed = review.Landed
 	short := func(id string) string { return id[:min(len(id), 12)] }
@@ -27,7 +27,7 @@ func Landed() View[review.Landed] {
 	}
 }
 
-// LandedList is landed work.
+// LandedList shows landed work.
 func LandedList() View[[]review.Landed] {
 	return List("stint/landed@1", "landed", "the latest first", Landed())
 }

@@ -8,10 +8,10 @@ import (
 	"stint/internal/survey"
 )
 
-// Lessons are lessons and their effects.
+// Lessons shows lessons and their effects.
 func Lessons() View[[]survey.LessonEffect] { return List("stint/lessons@1", "lessons", "", Lesson()) }
 
-// Lesson shows the facts about one lesson. Effects are in units of grade.
+// Lesson shows one lesson. Effects are in units of grade.
 func Lesson() View[survey.LessonEffect] {
 	type lesson = survey.LessonEffect
 	low := func(l lesson) float64 { v, _ := l.Effect.Interval(); return v }
@@ -63,7 +63,7 @@ func Lesson() View[survey.LessonEffect] {
 // tried reports whether there are grades with the lesson and without.
 func tried(l survey.LessonEffect) bool { return l.With.Graded > 0 && l.Without.Graded > 0 }
 
-// arms are sessions of the two arms of a trial.
+// arms shows the sessions in both arms of a trial.
 func arms(of func(rank.Tried) int) View[survey.LessonEffect] {
 	return View[survey.LessonEffect]{
 		Int("with", "", "", func(l survey.LessonEffect) int { return of(l.With) }),

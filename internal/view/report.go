@@ -40,7 +40,7 @@ func gradeInterval[T any](of func(T) *[2]float64) Field[T] {
 	return Data("grade_interval", "list: number or null", "of these grades alone; null for categories, of which more is believed", of)
 }
 
-// ratio is that of the sessions of a category to what it was entitled to, if to any.
+// ratio returns a category's sessions by its entitlement, or nil if it had none.
 func ratio(c report.CategoryUse) *float64 {
 	if c.Entitled <= 0 {
 		return nil
@@ -48,7 +48,7 @@ func ratio(c report.CategoryUse) *float64 {
 	return new(c.Ratio())
 }
 
-// some is a value that is known, and else null.
+// some returns a known value, and else null.
 func some[V any](known bool, v V) *V {
 	if !known {
 		return nil
@@ -80,7 +80,7 @@ func CategoryUse() View[report.CategoryUse] {
 		Figure("was", "", "the belief at the beginning; null: it had no grade", two, func(c use) *float64 { return c.Was }))
 }
 
-// Audit shows by the record whether the fleet keeps its promises.
+// Audit shows whether the record keeps the fleet's promises.
 func Audit() View[report.Audit] {
 	type audit = report.Audit
 	return View[audit]{
@@ -176,7 +176,7 @@ func Report(name fleet.Name) View[report.Report] {
 	}
 }
 
-// MergedWork shows the sessions' cost for each change that is in the target.
+// MergedWork shows the cost of sessions for each change that the target has.
 func MergedWork() View[report.MergedWork] {
 	type work = report.MergedWork
 	per := func(w work) (usd *Money, sessions *float64) {
@@ -220,7 +220,7 @@ func Shares(list []report.CategoryUse) Shown {
 	}.shows(list, Page{ID: "shares", Caption: "Categories: their sessions; the mark on the bar is what fires entitled them to"})
 }
 
-// useRow has the results of runs, and an estimate of their mean grade.
+// useRow holds the results of runs, and an estimate of their mean grade.
 type useRow struct {
 	name  Ref
 	known report.Estimate
@@ -228,7 +228,7 @@ type useRow struct {
 	report.Use
 }
 
-// grades shows the results of runs; the estimate of their mean grade has the name known.
+// grades shows the results of runs. Known is the title of the estimate of their mean grade.
 func grades(of, known string) View[useRow] {
 	return View[useRow]{
 		TextLink("", of, "", func(u useRow) Ref { return u.name }),
@@ -241,8 +241,8 @@ func grades(of, known string) View[useRow] {
 	}
 }
 
-// ReportTables are the tables of a report. The interval of a category is the ranking's belief about the mean grade, with
-// 95 % certainty, and that of an agent goes by its grades alone.
+// ReportTables returns the tables of a report. A category's interval is the ranking's belief about the mean grade, with
+// 95 % certainty. An agent's goes by its grades alone.
 func ReportTables(r report.Report) (all []Shown) {
 	var categories, agents []useRow
 	for _, c := range r.Categories {
@@ -273,10 +273,10 @@ func ReportTables(r report.Report) (all []Shown) {
 		}))
 }
 
-// maxReviewed bounds the decisions that people are shown; "stint review --landed" lists more.
+// maxReviewed bounds the decisions in a report for people; "stint review --landed" lists more.
 const maxReviewed = 20
 
-// Decision is a decision about the work of a run.
+// Decision shows a decision about a run's work.
 func Decision() View[report.Reviewed] {
 	type decision = report.Reviewed
 	return View[decision]{
@@ -292,13 +292,13 @@ func Decision() View[report.Reviewed] {
 	}
 }
 
-// spendingRow is a part of what was used, or all of it.
+// spendingRow is one part of the spending, or its sum.
 type spendingRow struct {
 	report.Part
 	all bool
 }
 
-// spendingParts are a split by what was asked for. Programs get null for what it is not by.
+// spendingParts shows spending split by some keys. Programs get null for the other keys.
 func spendingParts(by []report.Key) (v View[spendingRow]) {
 	docs := map[report.Key]string{report.ByDay: "UTC", report.ByAgent: "empty: none was chosen", report.ByHost: "the machine's name"}
 	for _, k := range report.Keys() {
@@ -328,12 +328,12 @@ func spendingRows(s report.Spending) []spendingRow {
 	return plain.Each(s.Parts, func(p report.Part) spendingRow { return spendingRow{Part: p} })
 }
 
-// SpendingTable is a split as a table, whose last line is the sum.
+// SpendingTable lays out a split as a table. Its last line is the sum.
 func SpendingTable(s report.Spending, style screen.Style) []string {
 	return spendingParts(s.By).Table(append(spendingRows(s), spendingRow{report.Part{Use: s.All}, true}), s.To, style)
 }
 
-// Spending shows the use of runs, split by the keys that were asked for.
+// Spending shows the spending of runs, split by some keys.
 func Spending(name fleet.Name, by []report.Key) View[report.Spending] {
 	type spending = report.Spending
 	return View[spending]{

@@ -9,7 +9,7 @@ import (
 	"stint/internal/review"
 )
 
-// Item is the work of one session that is on another branch than the target.
+// Item shows the work of one session on a branch other than the target.
 func Item() View[review.Item] {
 	type item = review.Item
 	return View[item]{
@@ -63,7 +63,7 @@ func Item() View[review.Item] {
 	}
 }
 
-// Beside are tasks in review whose work is on no branch, as rows among the items.
+// Beside returns rows for the tasks in review whose work is on no branch.
 func Beside(tasks []fleet.Task) []review.Item {
 	return plain.Each(tasks, func(t fleet.Task) review.Item {
 		return review.Item{
@@ -73,8 +73,8 @@ func Beside(tasks []fleet.Task) []review.Item {
 	})
 }
 
-// Review is the work that waits for review in the order in which it is best looked at, with what no item has: tasks whose work
-// is in the workspace, and leftovers.
+// Review shows the work that waits for review, best first. It adds the tasks and leftovers without an item: that work is
+// in the workspace.
 func Review(target review.Target, tasks []fleet.Task, left map[fleet.RunID]string, at time.Time) View[[]review.Item] {
 	type items = []review.Item
 	return append(View[items]{Schema[items]("stint/review@1")}, append(targetOf[items](target, at),
@@ -85,7 +85,7 @@ func Review(target review.Target, tasks []fleet.Task, left map[fleet.RunID]strin
 		ByName("leftovers", "text", "of sessions without an item, and where", func(items) map[fleet.RunID]string { return left }))...)
 }
 
-// targetOf is the branch that work is to get into, at a moment.
+// targetOf shows the branch that work lands on, at a moment.
 func targetOf[T any](target review.Target, at time.Time) View[T] {
 	return View[T]{
 		At("at", "", "", func(T) time.Time { return at }),
@@ -93,7 +93,7 @@ func targetOf[T any](target review.Target, at time.Time) View[T] {
 	}
 }
 
-// ReviewDetail is the work of one session, with its run if that is on record, and the questions that it left open.
+// ReviewDetail shows the work of one session, its run if that is on record, and its open questions.
 func ReviewDetail(target review.Target, run *inspect.RunDetail, questions []string, at time.Time) View[review.Item] {
 	type item = review.Item
 	return append(View[item]{Schema[item]("stint/review-item@1")}, append(targetOf[item](target, at),
@@ -102,7 +102,8 @@ func ReviewDetail(target review.Target, run *inspect.RunDetail, questions []stri
 		Texts("questions", "", `lines that the agent printed below "Open questions"`, func(item) []string { return questions }))...)
 }
 
-// ReviewDiff shows a session's changes since its branch left the target, as git prints them, with all control characters.
+// ReviewDiff shows a session's changes since its branch left the target, as git prints them, control characters
+// included.
 func ReviewDiff(target review.Target, diff string, cut bool) View[review.Item] {
 	type item = review.Item
 	return View[item]{
@@ -116,7 +117,7 @@ func ReviewDiff(target review.Target, diff string, cut bool) View[review.Item] {
 	}
 }
 
-// Reviewed shows the result of a command for an item: it is rejected, checked out or published.
+// Reviewed shows a command's result for an item: rejected, checked out or published.
 func Reviewed(state, reason, dir, url string) View[review.Item] {
 	type item = review.Item
 	return View[item]{
@@ -129,7 +130,7 @@ func Reviewed(state, reason, dir, url string) View[review.Item] {
 	}
 }
 
-// Landings shows the results of work that was to land.
+// Landings shows the results of a landing.
 func Landings(target review.Target) View[[]fleet.Landed] {
 	type landed = fleet.Landed
 	return View[[]landed]{

@@ -10,7 +10,7 @@ import (
 	"stint/internal/screen"
 )
 
-// OfRun leads to a run's page.
+// OfRun links to a run's page.
 func OfRun(id fleet.RunID) (r Ref) {
 	if id != "" {
 		r = Ref{string(id), "/runs/" + string(id)}
@@ -18,7 +18,7 @@ func OfRun(id fleet.RunID) (r Ref) {
 	return r
 }
 
-// OfTask leads to a task's runs.
+// OfTask links to a task's runs.
 func OfTask(id fleet.TaskID) (r Ref) {
 	if id != "" {
 		r = Ref{string(id), "/runs?" + url.Values{"task": {string(id)}}.Encode()}
@@ -26,12 +26,12 @@ func OfTask(id fleet.TaskID) (r Ref) {
 	return r
 }
 
-// OfCategory leads to a category's runs.
+// OfCategory links to a category's runs.
 func OfCategory(c fleet.Category) Ref {
 	return Ref{string(c), "/runs?" + url.Values{"category": {string(c)}}.Encode()}
 }
 
-// Run is a run, alone and in lists.
+// Run shows a run.
 func Run() View[fleet.RunStatus] {
 	type run = fleet.RunStatus
 	return View[run]{
@@ -90,10 +90,10 @@ func Run() View[fleet.RunStatus] {
 	}
 }
 
-// Runs are runs, newest first.
+// Runs shows runs, newest first.
 func Runs() View[[]fleet.RunStatus] { return List("stint/runs@1", "runs", "newest first", Run()) }
 
-// OpenRun is a run that has not ended.
+// OpenRun shows a run that has not ended.
 func OpenRun() View[fleet.RunStatus] {
 	type run = fleet.RunStatus
 	return With(Run(), func(r run) run { return r },
@@ -102,7 +102,7 @@ func OpenRun() View[fleet.RunStatus] {
 		Data("tokens", "integer or null", "printed by its agent so far", func(r run) *int64 { return r.Tokens }))
 }
 
-// RunDetail is a run, and all that is known of it.
+// RunDetail shows all that is known of a run.
 func RunDetail() View[inspect.RunDetail] {
 	type run = inspect.RunDetail
 	return With(OpenRun(), func(r run) fleet.RunStatus { return r.RunStatus }, Schema[run]("stint/run-detail@1"),
@@ -131,7 +131,7 @@ func RunDetail() View[inspect.RunDetail] {
 		}, func(r run) run { return r }))
 }
 
-// Denial is a claim that a run was denied.
+// Denial shows a claim that a run was denied.
 func Denial() View[fleet.DeniedClaim] {
 	type denial = fleet.DeniedClaim
 	return View[denial]{

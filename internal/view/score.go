@@ -12,13 +12,13 @@ import (
 	"stint/internal/rank"
 )
 
-// scoreRow is a category's line of a ranking.
+// scoreRow is one category in a ranking.
 type scoreRow struct {
 	rank.Score
 	rank.Explain
 }
 
-// term is a part of a score, which has a colour in the page.
+// term is a part of a score, with a colour in the page.
 type term struct {
 	name, class string
 	of          func(rank.Explain) float64
@@ -35,8 +35,8 @@ func terms() []term {
 	}
 }
 
-// Scores shows the terms of a ranking's scores, in units of grade, then the sessions that each category is short of its
-// floor or above its cap. The page draws them to one scale.
+// Scores shows the terms of scores, in units of grade, and by how many sessions each category is below its floor or
+// above its cap. The page draws all to one scale.
 func Scores(s rank.Selection) Shown {
 	rows := plain.Each(s.Scores, func(c rank.Score) scoreRow { return scoreRow{c, c.Explain(s.Settings)} })
 	low, high := 0.0, 1.0
@@ -49,6 +49,7 @@ func Scores(s rank.Selection) Shown {
 		Sign("Starts", func(r scoreRow) (s fleet.Sign) {
 			if r.Picked {
 				s = fleet.Spawn.Sign()
+				s.Word = "yes" // a ranking starts nothing by itself
 			}
 			return s
 		}),
@@ -102,7 +103,7 @@ func three(x float64) string { return fmt.Sprintf("%.3f", x) }
 
 func signed(x float64) string { return fmt.Sprintf("%+.3f", x) }
 
-// ends returns the sum of the terms that take from a score, and that of those that add to it.
+// ends sums up the terms below and above 0.
 func (r scoreRow) ends() (below, above float64) {
 	for _, t := range terms() {
 		x := t.of(r.Explain)
@@ -111,7 +112,7 @@ func (r scoreRow) ends() (below, above float64) {
 	return below, above
 }
 
-// bars are the terms that add to a score, one after the other to the right of nothing, and to the left those that take from it.
+// bars draws the terms above 0 one after the other to the right, and those below 0 to the left.
 func (r scoreRow) bars(low, high float64) h.HTML {
 	at := func(x float64) string { return plot.Coordinate(100 * x / (high - low)) }
 	left, right := 0.0, 0.0

@@ -12,7 +12,7 @@ import (
 	"stint/internal/survey"
 )
 
-// Status is a fleet at one moment, for programs: people have it on one screen, or page.
+// Status shows the fleet at one moment to programs. People have a screen and a page.
 func Status(name fleet.Name) View[inspect.Status] {
 	type status = inspect.Status
 	return View[status]{
@@ -40,11 +40,11 @@ func Status(name fleet.Name) View[inspect.Status] {
 		}, func(s status) []inspect.LaneState { return s.Lanes }),
 		Each("running", "", OpenRun(), func(s status) []fleet.RunStatus { return s.Open }),
 		Texts("held", "", "what waits for stint config trust", func(s status) []string { return s.Held }),
-		Each("closed", "what keeps sessions from starting", View[inspect.Closure]{
-			Word("category", "", "empty: it holds for the whole fleet", func(c inspect.Closure) fleet.Category { return c.Category }),
-			Text("reason", "", "", func(c inspect.Closure) string { return c.Reason }),
-			Int("fire", "", "that found it so; 0: it holds now", func(c inspect.Closure) fleet.FireID { return c.Fire }),
-		}, func(s status) []inspect.Closure { return s.Closed }),
+		Each("closed", "what keeps sessions from starting", View[inspect.Blocker]{
+			Word("category", "", "empty: it holds for the whole fleet", func(c inspect.Blocker) fleet.Category { return c.Category }),
+			Text("reason", "", "", func(c inspect.Blocker) string { return c.Reason }),
+			Int("fire", "", "that found it so; 0: it holds now", func(c inspect.Blocker) fleet.FireID { return c.Fire }),
+		}, func(s status) []inspect.Blocker { return s.Closed }),
 		Each("failed_sources", "of tasks, at the last fire", View[fleet.SourceFault]{
 			Word("source", "", "", func(f fleet.SourceFault) string { return f.Source }),
 			Text("reason", "", "", func(f fleet.SourceFault) string { return f.Reason }),
@@ -121,13 +121,13 @@ func Status(name fleet.Name) View[inspect.Status] {
 			}
 			return &next
 		}),
-		Sub("in_review", "null: no category works in clones, or there are too many branches for a glance", View[review.Glance]{
-			Int("open", "", "", func(g review.Glance) int { return g.Open }),
+		Sub("in_review", "null: no category works in clones, or there are too many branches for a glance", View[review.Summary]{
+			Int("open", "", "", func(g review.Summary) int { return g.Open }),
 			Int("rotten", "", "of the open ones, those in conflict with the target, or with a failed check",
-				func(g review.Glance) int { return g.Rotten }),
-			At("oldest", "", "when its last commit was made", func(g review.Glance) time.Time { return g.Oldest }).OrNull(),
-			Word("next", "", "that is best looked at next", func(g review.Glance) fleet.RunID { return g.Next }).OrNull(),
-		}, func(s status) *review.Glance {
+				func(g review.Summary) int { return g.Rotten }),
+			At("oldest", "", "when its last commit was made", func(g review.Summary) time.Time { return g.Oldest }).OrNull(),
+			Word("next", "", "that is best looked at next", func(g review.Summary) fleet.RunID { return g.Next }).OrNull(),
+		}, func(s status) *review.Summary {
 			if !s.Review.Known {
 				return nil
 			}

@@ -7,14 +7,14 @@ import (
 	"stint/internal/fleet"
 )
 
-// TaskEntry is a task, and what is known of it beside what its source says.
+// TaskEntry is a task, and what the fleet knows beside its source.
 type TaskEntry struct {
 	fleet.Task
-	Blocked   string // why an open task is not workable
-	StateFrom string // where its state is from, if its source says another
+	Blocked   string // why the open task cannot be worked on
+	StateFrom string // where its state is from, if not its source
 }
 
-// Task is a task.
+// Task shows a task.
 func Task() View[TaskEntry] {
 	type task = TaskEntry
 	return View[task]{
@@ -43,5 +43,5 @@ func Task() View[TaskEntry] {
 	}
 }
 
-// Tasks are tasks.
+// Tasks shows tasks.
 func Tasks() View[[]TaskEntry] { return List("stint/tasks@1", "tasks", "", Task()) }

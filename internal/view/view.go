@@ -1,8 +1,9 @@
-// Package view declares once what is shown of a thing, and shows it on every face: as the object that "--json" prints and
-// the page serves, as a table on a terminal or in a page, and as the description of the object that "stint COMMAND --json --help" prints.
+// Package view declares once which facts of a thing are shown, and shows them on every face: the object that "--json"
+// prints and the page serves, a table on a terminal or in a page, and the description that "stint COMMAND --json --help"
+// prints.
 //
-// An object has a "schema" that names it and its version. A field is never taken out or given another meaning within a
-// version. Times are RFC 3339 in UTC; lists are never null.
+// An object's "schema" names its kind and version. Within a version no field goes away or changes its meaning. Times are
+// RFC 3339 in UTC; lists are never null.
 package view
 
 import (
@@ -24,48 +25,48 @@ type Field[T any] struct {
 	of func(T) any
 }
 
-// spec describes a field, whatever thing has it.
+// spec describes a field for things of any type.
 type spec struct {
-	Key, Doc string                           // in the object; without a key it is for people alone
-	Name     string                           // of the column; empty: for programs alone
-	from     string                           // the schema of another view that has it
-	inner    func(seen map[string]bool) []Row // of the objects that it holds
+	Key, Doc string                           // in the object; without a key only people see it
+	Name     string                           // of the column; empty: only programs see it
+	from     string                           // the schema of the view that it came from
+	inner    func(seen map[string]bool) []Row // describes the objects within
 	kind     kind
 
 	null, absent, wide, rare, alone, listed bool
 }
 
-// Wide marks a column that a terminal of less than 100 columns leaves out, as does a phone's summary.
+// Wide marks a column that terminals below 100 columns and a phone's summary leave out.
 func (f Field[T]) Wide() Field[T] { f.wide = true; return f }
 
-// Rare marks a column that is left out where no thing of the list has it.
+// Rare marks a column that is left out if no thing of the list has it.
 func (f Field[T]) Rare() Field[T] { f.rare = true; return f }
 
-// OrNull marks a field that is null, and a dash for people, where it is 0, empty or no time.
+// OrNull makes a field null, and a dash for people, if it is 0, empty or no time.
 func (f Field[T]) OrNull() Field[T] { f.null = true; return f }
 
-// OrAbsent marks a field that an object leaves out where the thing has none.
+// OrAbsent makes an object leave the field out if the thing has none.
 func (f Field[T]) OrAbsent() Field[T] { f.absent = true; return f }
 
-// Alone marks a line of the sheet that is no column of a list.
+// Alone keeps a field of the sheet out of lists.
 func (f Field[T]) Alone() Field[T] { f.alone = true; return f }
 
-// Listed marks a column of a list that is no line of the sheet.
+// Listed keeps a column of lists off the sheet.
 func (f Field[T]) Listed() Field[T] { f.listed = true; return f }
 
-// Warn marks a column of what is wrong, by its colour.
+// Warn gives a column the colour of a warning.
 func (f Field[T]) Warn() Field[T] { f.kind.paint = screen.Yellow; return f }
 
-// Tagged describes what the field holds, see [Tagged].
+// Tagged describes the field's value, see [Tagged].
 func (f Field[T]) Tagged(value any) Field[T] {
 	f.inner = func(map[string]bool) []Row { return Tagged{value}.Rows() }
 	return f
 }
 
-// Names marks the column that names the thing, where that is not its link.
+// Names marks the column that names the thing, if that has no link.
 func (f Field[T]) Names() Field[T] { f.kind.names = true; return f }
 
-// value returns the field of a thing; nil: it has none.
+// value returns the field's value; nil: the thing has none.
 func (f Field[T]) value(thing T) any {
 	if v := f.of(thing); !f.kind.none(v) || f.kind.counts && !f.null {
 		return v
@@ -73,15 +74,15 @@ func (f Field[T]) value(thing T) any {
 	return nil
 }
 
-// View has the fields that are shown of things of one type.
+// View lists the fields shown of things of one type.
 type View[T any] []Field[T]
 
-// Without leaves out the column of a name.
+// Without leaves out the column of that name.
 func (v View[T]) Without(name string) View[T] {
 	return plain.Kept(v, func(f Field[T]) bool { return f.Name != name })
 }
 
-// JSON is one thing as an object.
+// JSON encodes one thing as an object.
 func (v View[T]) JSON(thing T) json.RawMessage {
 	b := []byte("{")
 	for _, f := range v {
@@ -102,7 +103,7 @@ func (v View[T]) JSON(thing T) json.RawMessage {
 	return append(bytes.TrimSuffix(b, []byte(",")), '}')
 }
 
-// encoded is a value as JSON. Who writes the whole decides whether it goes into a page.
+// encoded encodes a value as JSON. The caller escapes it for a page.
 func encoded(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -113,10 +114,10 @@ func encoded(v any) []byte {
 	return bytes.TrimSpace(b.Bytes())
 }
 
-// roomForWide is the width of a terminal, in columns, from which the wide ones are shown.
+// roomForWide is the width of a terminal, in columns, from which it shows the wide columns.
 const roomForWide = 100
 
-// shown are the columns of a list.
+// shown returns the columns of a list.
 func (v View[T]) shown(list []T, room bool) View[T] {
 	return plain.Kept(v, func(f Field[T]) bool {
 		has := func(thing T) bool { return f.value(thing) != nil }
@@ -124,7 +125,7 @@ func (v View[T]) shown(list []T, room bool) View[T] {
 	})
 }
 
-// Table is a list for a terminal, or a pipe. It has no lines without things.
+// Table shows a list on a terminal, or in a pipe. An empty list has no lines.
 func (v View[T]) Table(list []T, now time.Time, s screen.Style) []string {
 	if len(list) == 0 {
 		return nil
@@ -154,7 +155,7 @@ func (f Field[T]) text(thing T, now time.Time, s screen.Style) screen.Cell {
 	return cell
 }
 
-// Sheet is one thing for a terminal, or a pipe: a line for each fact that it has.
+// Sheet shows one thing on a terminal, or in a pipe: a line for each of its facts.
 func (v View[T]) Sheet(thing T, now time.Time, s screen.Style) []string {
 	t := screen.Table{Columns: []screen.Column{{}, {Least: minText}}}
 	for _, f := range v {
@@ -165,15 +166,15 @@ func (v View[T]) Sheet(thing T, now time.Time, s screen.Style) []string {
 	return t.Lines(s)
 }
 
-// Page has the place of a table in a page.
+// Page says how a page shows a table.
 type Page struct {
 	ID, Class, Caption string
-	None               string // what to say where there are no things
+	None               string // the text for an empty list
 	Now                time.Time
-	Row                func(i int) h.Attribute // of a row; nil: none
+	Row                func(i int) h.Attribute // attribute of a row; nil: none
 }
 
-// HTML is a list as a table of a page; a narrow screen shows each row as a card.
+// HTML shows a list as a table in a page. A narrow screen shows each row as a card.
 func (v View[T]) HTML(list []T, p Page) h.HTML {
 	if len(list) == 0 {
 		return h.El("p.empty", p.None)
@@ -196,12 +197,12 @@ func (v View[T]) HTML(list []T, p Page) h.HTML {
 		}
 		rows[row] = h.El("tr", cells...)
 	}
-	// It is moved by itself where it is wider than the screen.
+	// A table wider than the screen scrolls by itself.
 	return h.El("div.scroll", h.Attr("tabindex", "0"), h.Attr("role", "region"), h.Attr("aria-label", p.Caption),
 		h.El("table.cards"+p.Class+"#"+p.ID, h.El("caption", p.Caption), h.El("thead", h.El("tr", head)), h.El("tbody", rows...)))
 }
 
-// Shown is a list, ready for a terminal and a page.
+// Shown is a list laid out for a terminal and a page.
 type Shown struct {
 	Lines func(screen.Style) []string
 	HTML  h.HTML

@@ -7,7 +7,7 @@ import (
 	"stint/internal/fleet"
 )
 
-// Why is an answer of "stint why". Also are other kinds of things that have the name.
+// Why shows an answer of "stint why". Also lists other kinds of things with that name.
 func Why(also []why.Kind) View[why.Answer] {
 	type answer = why.Answer
 	return View[answer]{

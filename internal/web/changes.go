@@ -17,20 +17,20 @@ const lookEvery = time.Second
 // unavailable is the version of a fleet that cannot be read. A page says why.
 const unavailable = "unavailable"
 
-// change answers a page that asks every two seconds, as long as somebody sees it.
+// change is the answer to a page that a person sees: it asks every two seconds.
 type change struct {
-	Version string `json:"version"`         // another than the page's: there is something new on it
-	Log     string `json:"log,omitempty"`   // of a run: whole lines that its agent has printed since
-	To      int64  `json:"to,omitempty"`    // where they end
-	Reset   bool   `json:"reset,omitempty"` // the log does not go on from there: the page is to be loaded anew
+	Version string `json:"version"`         // other than the page's: load its new content
+	Log     string `json:"log,omitempty"`   // for a run's page: the whole lines that its agent has printed since
+	To      int64  `json:"to,omitempty"`    // the offset at which Log ends
+	Reset   bool   `json:"reset,omitempty"` // the log does not continue what the page shows: load the page anew
 }
 
-// version is that of the fleet, a second ago at most.
+// version returns the fleet's version, at most a second old.
 func (s *site) version(ctx context.Context) string {
 	s.looks.Lock()
 	defer s.looks.Unlock()
 	if s.o.Now().Sub(s.lookedAt).Abs() >= lookEvery {
-		ctx = context.WithoutCancel(ctx) // others wait for it, too
+		ctx = context.WithoutCancel(ctx) // other requests wait for it
 		s.last = unavailable
 		_ = s.with(ctx, func(e *inspect.Explainer) error {
 			s.last = e.Version(ctx)
@@ -45,7 +45,7 @@ func (s *site) changed(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, r, http.StatusOK, change{Version: s.version(r.Context())})
 }
 
-// runChanged answers the page of a run that is under way, which has the log up to a place.
+// runChanged answers the page of an open run. The request says how many bytes of the log the page has.
 func (s *site) runChanged(w http.ResponseWriter, r *http.Request) {
 	from, err := strconv.ParseInt(r.URL.Query().Get("from"), 10, 64)
 	if err != nil || from < 0 {
@@ -56,7 +56,7 @@ func (s *site) runChanged(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	c := change{Version: s.version(r.Context()), To: from} // before the log is read: the end of a run changes it
+	c := change{Version: s.version(r.Context()), To: from} // read before the log: the end of a run changes it
 	if l := s.read(log, from, true, format); l.Missing == "" {
 		c.Log, c.To, c.Reset = l.Text, l.To, l.Cut
 	}

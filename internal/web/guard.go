@@ -15,16 +15,14 @@ import (
 	"stint/internal/fleet"
 )
 
-// policy lets a page have our own style sheet, script, pictures and data, and nothing
-// else: were a name ever to become markup, it could still load and run nothing.
+// policy allows a page our own style sheet, script, pictures and data. If a name ever became markup, it could load and
+// run nothing.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard lets those requests through that a page of ours, or a person who typed our
-// address, makes. Everybody with an account on this machine can connect to a loopback address,
-// and so can every web page that is open in a browser here. The checks of Host, against names
-// that are made to point here (DNS rebinding), and of Origin and Sec-Fetch-Site keep pages out;
-// the token keeps people out.
+// guard passes a request only if a page of ours made it, or a person who typed our address. Every account on this
+// machine can connect to a loopback address, and so can every web page that is open in a browser here. The checks of
+// Host (against DNS rebinding), Origin and Sec-Fetch-Site keep pages out; the token keeps people out.
 func (s *site) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		setHeaders(w.Header())
@@ -43,8 +41,8 @@ func (s *site) guard(next http.Handler) http.Handler {
 	})
 }
 
-// saysNothing reports whether a path says nothing of the fleet but that it exists: the health
-// check, and the files of the page that asks for the token.
+// saysNothing reports whether a path tells only that the fleet exists: the health check, and the files of the page that
+// asks for the token.
 func saysNothing(path string) bool {
 	return path == "/healthz" || path == "/style.css" || path == "/icon.svg"
 }
@@ -66,8 +64,7 @@ func setHeaders(h http.Header) {
 
 func refuse(w http.ResponseWriter, status int, reason string) { http.Error(w, reason, status) }
 
-// ours reports whether a request was made to a name or address of ours. The port is left
-// out: "ssh -L" gives it another.
+// ours reports whether a request names one of our names or addresses. Its port may differ: "ssh -L" gives it another.
 func (s *site) ours(r *http.Request) bool {
 	host := hostOf(r.Host)
 	if host == "localhost" || slices.ContainsFunc(s.o.Hosts, func(h string) bool { return strings.EqualFold(h, host) }) {
@@ -75,7 +72,7 @@ func (s *site) ours(r *http.Request) bool {
 	}
 	address, err := netip.ParseAddr(host)
 	if err != nil {
-		return false // a name, which may have been made to point here
+		return false // a stranger's name may point here
 	}
 	local, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if local == nil {
@@ -85,7 +82,7 @@ func (s *site) ours(r *http.Request) bool {
 	return address.IsLoopback() || err == nil && address.Unmap() == at.Addr().Unmap().WithZone("")
 }
 
-// hostOf is a host without its port, and without the brackets of an IPv6 address.
+// hostOf returns a host without its port, and without the brackets of an IPv6 address.
 func hostOf(hostport string) string {
 	host := hostport
 	if h, _, err := net.SplitHostPort(hostport); err == nil {
@@ -94,8 +91,8 @@ func hostOf(hostport string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
-// sameOrigin reports whether a request was not made by a page of another site. A link on
-// one may lead here: the browser then shows our page, and hers learns nothing of it.
+// sameOrigin reports whether no page of another site made the request. A link there may lead here: the browser then
+// shows our page, and the other site learns nothing of it.
 func sameOrigin(r *http.Request) bool {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		u, err := url.Parse(origin)
@@ -113,14 +110,14 @@ func sameOrigin(r *http.Request) bool {
 // reads reports whether a request changes nothing.
 func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// ownPage reports whether a request that changes something was made by a page of ours, which a browser says with each, or by a
-// program, which brings what no page of another site can.
+// ownPage reports whether a page of ours or a program made a request that changes something. A browser names the origin
+// in each, and a page of another site cannot set a program's Authorization header.
 func ownPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return r.Header.Get("Authorization") != "" || r.Header.Get("Origin") != "" && (site == "" || site == "same-origin")
 }
 
-// knows reports whether a request brings the token, or the cookie that stands for it.
+// knows reports whether a request has the token, or the cookie made from it.
 func (s *site) knows(r *http.Request) bool {
 	if token, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); found {
 		return s.isToken(strings.TrimSpace(token))
@@ -129,19 +126,19 @@ func (s *site) knows(r *http.Request) bool {
 	return err == nil && s.o.Token != "" && same(cookie.Value, s.cookieValue())
 }
 
-// isToken reports whether there is a token, and this is it.
+// isToken reports whether a token is set and the text equals it.
 func (s *site) isToken(token string) bool { return s.o.Token != "" && same(token, s.o.Token) }
 
-// same compares in a time that says nothing of where, and how long, the secret is.
+// same compares two texts. Its time depends neither on the secret's length nor on the first difference.
 func same(got, want string) bool {
 	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(want))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
-// cookieName is one for each fleet: a browser keeps cookies apart by host, not by port.
+// cookieName differs by fleet: a browser keeps cookies apart by host, not by port.
 func (s *site) cookieName() string { return "stint_" + string(s.o.Fleet) }
 
-// cookieValue stands for the token, so that a browser need not keep that.
+// cookieValue stands for the token, which the browser then need not keep.
 func (s *site) cookieValue() string {
 	sum := sha256.Sum256([]byte("cookie of " + s.o.Token))
 	return hex.EncodeToString(sum[:])
@@ -150,8 +147,8 @@ func (s *site) cookieValue() string {
 // stays is the life of a browser's cookie.
 const stays = 30 * 24 * time.Hour
 
-// enter gives a cookie for the token in the address, also to a request that has one, and has the
-// browser forget that address.
+// enter turns the token in the address into a cookie, even if the request has one, and redirects: the browser forgets
+// that address.
 func (s *site) enter(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: s.cookieName(), Value: s.cookieValue(), Path: "/", MaxAge: int(stays.Seconds()),

@@ -17,8 +17,8 @@ import (
 	"stint/internal/view"
 )
 
-// pageRows bounds the rows of the past that a page shows. The next page begins where it ends,
-// by id: nothing is counted, and nothing is read to be left out.
+// pageRows bounds the rows of the past on a page. The next page begins with the id at which this one ends: nothing is
+// counted or skipped.
 const pageRows = 50
 
 type claimsBody struct {
@@ -52,8 +52,8 @@ func (b claimsBody) html(f frame) h.HTML {
 
 type firesBody struct {
 	Fires []fleet.Fire
-	Older string // the address of the page before; empty: there is none
-	Paged bool   // this is not the first
+	Older string // the address of the page with older rows; empty: there are none
+	Paged bool   // it is not the first page
 }
 
 func (s *site) fires(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -146,7 +146,7 @@ func (b runsBody) html(f frame) h.HTML {
 	)
 }
 
-// choose is a choice of the form.
+// choose returns a form's choice of a name, or of any.
 func choose[Name ~string](label, name string, list []Name, asked Name) h.HTML {
 	options := h.Each(list, func(n Name) h.HTML {
 		return h.El("option", h.Attr("value", string(n)), h.Flag("selected", n == asked), n)
@@ -154,8 +154,8 @@ func choose[Name ~string](label, name string, list []Name, asked Name) h.HTML {
 	return h.El("label", label+" ", h.El("select", h.Attr("name", name), h.El("option", h.Attr("value", ""), "any"), options))
 }
 
-// withAsked adds what is asked for to the names to choose from: the record knows some that
-// the configuration has no more, and the form must say what the page shows.
+// withAsked adds the name that was asked for to the choices. The record has names that the configuration no longer has,
+// and the form must say what the page shows.
 func withAsked[Name ~string](names []Name, asked Name) []Name {
 	if asked == "" || slices.Contains(names, asked) {
 		return names
@@ -163,7 +163,7 @@ func withAsked[Name ~string](names []Name, asked Name) []Name {
 	return append(slices.Clone(names), asked)
 }
 
-// runQuery reads what runs are asked for. A field that a form leaves empty is not asked for.
+// runQuery reads a form's query for runs. An empty field matches any run.
 func runQuery(v url.Values) (q store.RunQuery, err error) {
 	q = store.RunQuery{
 		Task: fleet.TaskID(v.Get("task")), Outcome: fleet.Outcome(v.Get("outcome")), Agent: v.Get("agent"),
@@ -185,7 +185,7 @@ func runQuery(v url.Values) (q store.RunQuery, err error) {
 	return q, nil
 }
 
-// address is the query of the page that begins before a run.
+// address returns the query of the page that begins before a run.
 func address(q store.RunQuery, before fleet.RunID) string {
 	v := url.Values{}
 	for name, value := range map[string]string{
@@ -201,7 +201,7 @@ func address(q store.RunQuery, before fleet.RunID) string {
 	return v.Encode()
 }
 
-// part is the last part of a request's path, without what asks for JSON.
+// part returns the last part of a request's path, without ".json".
 func part(r *http.Request, name string) string {
 	return strings.TrimSuffix(r.PathValue(name), ".json")
 }

@@ -11,10 +11,10 @@ import (
 	"stint/internal/view"
 )
 
-// dash stands where there is nothing to show.
+// dash stands for a value that is missing.
 const dash = "–"
 
-// orDash is a value that is known, and else a dash.
+// orDash returns the value if it is known, else a dash.
 func orDash(known bool, value any) any {
 	if known {
 		return value
@@ -35,7 +35,7 @@ func link(address string, parts ...any) h.HTML {
 	return h.El("a", parts, h.Attr("href", address))
 }
 
-// query is the address of a page that is asked for one thing.
+// query returns the address of a page, with one parameter.
 func query[Value ~string](path, name string, value Value) string {
 	return path + "?" + url.Values{name: {string(value)}}.Encode()
 }
@@ -54,7 +54,7 @@ func fact(name string, parts ...any) h.HTML {
 	return h.El("div", h.El("dt", name), h.El("dd", parts...))
 }
 
-// fullFact has the whole width of the list.
+// fullFact is a fact as wide as the whole list.
 func fullFact(name string, parts ...any) h.HTML {
 	return h.El("div.full", h.El("dt", name), h.El("dd", parts...))
 }
@@ -90,12 +90,12 @@ func sentences(list []string) h.HTML {
 	return h.El("ul.sentences#sentences", h.Each(list, func(s string) h.HTML { return h.El("li", bdi(s)) }))
 }
 
-// pager leads to the pages before and after one.
+// pager links to the pages before and after one.
 func pager(parts ...any) h.HTML {
 	return h.El("nav.pager", h.Attr("aria-label", "Older and newer"), parts)
 }
 
-// newestAndOlder is the pager of a list that goes on at an address.
+// newestAndOlder links to a list's first page and to the page with older rows.
 func newestAndOlder(paged bool, first, older string) h.HTML {
 	return pager(h.If(paged, link(first, "Newest")), h.If(older != "", link(older, h.Attr("rel", "next"), h.Attr("id", "older"), "Older")))
 }
@@ -111,7 +111,7 @@ func untilTimeout(r fleet.RunStatus, now time.Time) any {
 		h.Attr("data-since", fmt.Sprint(r.StartedAt.UnixMilli())), h.Attr("aria-label", "part of its time-out")))
 }
 
-// count is a number, known or not.
+// count shows a number, or a dash.
 func count(n *int64) string {
 	if n == nil {
 		return dash
@@ -121,7 +121,7 @@ func count(n *int64) string {
 
 func two(x float64) string { return fmt.Sprintf("%.2f", x) }
 
-// signed is a part of a score; one that would show as nothing is a dash.
+// signed shows a part of a score; a dash if it rounds to 0.
 func signed(x float64) string {
 	if text := fmt.Sprintf("%+.3f", x); text != "+0.000" && text != "-0.000" {
 		return text

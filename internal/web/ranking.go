@@ -13,17 +13,17 @@ import (
 	"stint/internal/view"
 )
 
-// fireBody is a fire, and its ranking as it comes out when it is ranked again.
+// fireBody shows a fire, with its ranking computed anew.
 type fireBody struct {
 	inspect.FireDetail
 	Scores    h.HTML
 	Sentences []string
 	ByID      map[fleet.RunID]fleet.RunStatus // of the fire
-	Others    []fleet.RunStatus               // of these, those that no choice names
-	Last      bool                            // there is none after it
+	Others    []fleet.RunStatus               // runs of the fire that no choice names
+	Last      bool                            // it is the latest fire
 }
 
-// ranking explains the last fire, or the one that is asked for.
+// ranking explains the fire that was asked for, or the latest.
 func (s *site) ranking(r *http.Request, e *inspect.Explainer) (content, error) {
 	id, err := fireNumber(r.URL.Query().Get("fire"))
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *site) ranking(r *http.Request, e *inspect.Explainer) (content, error) {
 	return v, nil
 }
 
-// rankingBody is a fire of which the ranking is shown; without an id there is none.
+// rankingBody shows a fire's ranking. Without an id there is no fire yet.
 type rankingBody struct{ fireBody }
 
 func (b rankingBody) html(f frame) h.HTML {
@@ -81,7 +81,7 @@ func (b fireBody) unranked() h.HTML {
 	return h.El("p.error", "It cannot be ranked again: ", bdi(b.Why))
 }
 
-// neighbours leads to the fires before and after it, and to the last by the way that is given.
+// neighbours links to the fires before and after, and to the latest by the given link.
 func (b fireBody) neighbours(address func(fleet.FireID) string, last any) h.HTML {
 	older := link(address(b.ID-1), h.Attr("rel", "prev"), h.Attr("id", "older"), "Fire ", b.ID-1)
 	newer := link(address(b.ID+1), h.Attr("rel", "next"), "Fire ", b.ID+1)
@@ -150,7 +150,7 @@ func (b fireBody) html(f frame) h.HTML {
 	)
 }
 
-// replayed is the ranking as it comes out when it is ranked again.
+// replayed shows the ranking, computed anew.
 func (b fireBody) replayed() h.HTML {
 	if b.Why != "" {
 		return b.unranked()

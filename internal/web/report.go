@@ -54,15 +54,15 @@ func (b reportBody) facts() h.HTML {
 		fact("Of neglected categories", fmt.Sprintf("%d of %d started by fires", b.NeglectedSpawned(), all.Spawned)))
 }
 
-// report says what the fleet did in a span of time. It is not kept up to date: its figures
-// change slowly, and are summed up anew at each look.
+// report shows the fleet's work in a span of time. The page does not refresh by itself: its figures change slowly, and
+// each look sums them up anew.
 func (s *site) report(r *http.Request, e *inspect.Explainer) (content, error) {
 	const day = 24 * time.Hour
 	links, span, err := chosenSpan(r, "since", "7d", []namedSpan{{"24h", day}, {"7d", 7 * day}, {"30d", 30 * day}, {"all", 0}})
 	if err != nil {
 		return content{}, err
 	}
-	b, since := reportBody{Spans: links}, time.Unix(0, 0) // all of the record
+	b, since := reportBody{Spans: links}, time.Unix(0, 0) // the whole record
 	if span > 0 {
 		since = e.Now().Add(-span)
 	}

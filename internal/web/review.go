@@ -15,15 +15,15 @@ import (
 	"stint/internal/view"
 )
 
-// reviewBody is the work that waits for review.
+// reviewBody shows the work that waits for review.
 type reviewBody struct {
 	Target string
-	Items  []review.Item // the first of them, in the order in which they are best looked at
+	Items  []review.Item // the first of them, best first
 	More   int
-	Tasks  []fleet.Task // in review with no item
+	Tasks  []fleet.Task // in review, without an item
 }
 
-// maxItems bounds the items that a page lists: more than anybody looks through in a day.
+// maxItems bounds the items on a page: nobody looks through more in a day.
 const maxItems = 200
 
 func (s *site) review(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -58,7 +58,7 @@ func (b *reviewBody) html(f frame) h.HTML {
 	more := fmt.Sprintf("%d more wait: ", b.More)
 	return h.Join(
 		h.El("h1", "Review"),
-		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the item first whose review frees most.")),
+		h.If(b.Target != "", h.El("p", "Work that ", bdi(b.Target), " does not have, the most useful to review first.")),
 		append(view.Item(), changes).HTML(slices.Concat(b.Items, view.Beside(b.Tasks)),
 			view.Page{
 				ID: "review", Caption: "Waiting for review", Now: f.Now,
@@ -68,12 +68,12 @@ func (b *reviewBody) html(f frame) h.HTML {
 	)
 }
 
-// Work has a session's work in review.
+// Work describes a session's work in review.
 type Work struct {
 	Target review.Target
 	Item   review.Item
 	Diff   string
-	Cut    bool // the diff goes on
+	Cut    bool // the diff is longer than shown
 }
 
 func workAddress(run fleet.RunID) string { return "/review/" + string(run) }
@@ -105,7 +105,7 @@ func (w Work) html(f frame) h.HTML {
 			h.El("pre.log#diff", h.Attr("tabindex", "0"), h.Each(strings.Split(strings.TrimSuffix(w.Diff, "\n"), "\n"), diffLine))))
 }
 
-// diffLine is a line of a diff, with its sign as a colour.
+// diffLine shows a line of a diff, in the colour of its sign.
 func diffLine(line string) h.HTML {
 	class := ""
 	switch {
@@ -117,13 +117,13 @@ func diffLine(line string) h.HTML {
 	return h.Join(h.El("span"+class, h.Lines(line)), h.Trusted("\n"))
 }
 
-// maxForm bounds what a form sends, in bytes.
+// maxForm bounds the body of a form, in bytes.
 const maxForm = 64 << 10
 
-// decide has a person decide about a run's work, and shows what became of it.
+// decide carries out a person's decision about a run's work, and shows the result.
 func (s *site) decide(failed string, do func(*http.Request, fleet.RunID) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the check of a landing has its own limit
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) // the check of a landing has a limit of its own
 		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 		id, err := runOf(r)
 		if err = errors.Join(err, r.ParseForm()); err == nil {

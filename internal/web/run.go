@@ -27,17 +27,17 @@ import (
 type runBody struct {
 	inspect.RunDetail
 	Sign  fleet.Sign
-	Terms []fleet.Part // that the grade is the sum of
-	Facts []fleet.Part // what else is known
+	Terms []fleet.Part // they add up to the grade
+	Facts []fleet.Part // other facts of the session
 	Log   logView
 }
 
-// logView is the end of a log.
+// logView shows the end of a log.
 type logView struct {
 	Text     string // made safe to show
-	From, To int64  // which bytes of the log it is
-	Missing  string // why there is nothing to show
-	Cut      bool   // it does not go on from where a page has it
+	From, To int64  // the bytes of the log that are shown
+	Missing  string // the reason if nothing is shown
+	Cut      bool   // it does not continue what a page has
 }
 
 func (b runBody) html(f frame) h.HTML {
@@ -62,7 +62,7 @@ func (b runBody) html(f frame) h.HTML {
 	)
 }
 
-// lead says how the run stands, and what a person may do about it.
+// lead shows the run's state, and the command that a person may run now.
 func (b runBody) lead() h.HTML {
 	todo := map[fleet.RunState]string{fleet.RunSuspended: fmt.Sprint("kill -CONT ", b.PID), fleet.RunCrashed: "stint reap"}[b.State]
 	graded := !b.EndedAt.IsZero() && b.Final() != nil
@@ -106,7 +106,7 @@ func (b runBody) exitStatus() any {
 	return fact("Exit status", *b.Verdict.ExitStatus)
 }
 
-// origin is the fire that started the run, or else what did.
+// origin names the fire that started the run, or else its source.
 func (b runBody) origin() any {
 	if b.Fire == 0 {
 		return b.Source
@@ -115,7 +115,7 @@ func (b runBody) origin() any {
 	return h.Join(link(fireAddress(b.Fire), "fire ", b.Fire), rank, " ", unit(b.Source, before))
 }
 
-// choice says why the fire started the run.
+// choice gives the fire's reason to start the run.
 func (b runBody) choice() any {
 	switch {
 	case b.Choice == nil:
@@ -126,7 +126,7 @@ func (b runBody) choice() any {
 	return fullFact("Why", bdi(b.Choice.Reason), " ", unit("at a chance of ", report.Percent(*b.Choice.Odds)))
 }
 
-// parts is a table of what is known of a session by name.
+// parts shows named figures of a session as a table.
 func parts(list []fleet.Part, id, caption, name, value string, figure func(float64) string) any {
 	if len(list) == 0 {
 		return nil
@@ -149,7 +149,7 @@ func (l logView) html(id fleet.RunID) h.HTML {
 		h.Attr("data-to", fmt.Sprint(l.To)), h.Lines("\n"+l.Text)))
 }
 
-// logShown bounds the end of a log that a page shows, in bytes.
+// logShown bounds the part of a log that a page shows: its last bytes.
 const logShown = 64 << 10
 
 func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {
@@ -175,7 +175,7 @@ func (s *site) run(r *http.Request, e *inspect.Explainer) (content, error) {
 	return v, nil
 }
 
-// logOf is the end of a run's log, or why there is none.
+// logOf returns the end of a run's log, or why there is none.
 func (s *site) logOf(d inspect.RunDetail, grows bool, f preset.CLI) logView {
 	if d.Swept != "" {
 		return logView{Missing: d.Swept}
@@ -183,7 +183,7 @@ func (s *site) logOf(d inspect.RunDetail, grows bool, f preset.CLI) logView {
 	return s.read(d.Files.Log, -1, grows, f)
 }
 
-// runOf checks the id that a request names before it becomes part of any path.
+// runOf checks the id in a request before any path contains it.
 func runOf(r *http.Request) (fleet.RunID, error) {
 	id, err := fleet.ParseRunID(part(r, "run"))
 	if err != nil {
@@ -192,7 +192,7 @@ func runOf(r *http.Request) (fleet.RunID, error) {
 	return id, err
 }
 
-// asked finds the log of the run that a request names, and how it is written, or answers why there is none.
+// asked returns the log of the run in a request, and its format. It answers the request itself if there is no log.
 func (s *site) asked(w http.ResponseWriter, r *http.Request) (log string, f preset.CLI, ok bool) {
 	id, wrong := runOf(r)
 	ctx := r.Context()
@@ -210,8 +210,8 @@ func (s *site) asked(w http.ResponseWriter, r *http.Request) (log string, f pres
 	return log, f, err == nil
 }
 
-// openLog opens a log, of which an agent may have made something else: nobody is to read by
-// this page what is not a log, or to wait for a pipe.
+// openLog opens a log. An agent may have put something else in its place: the page must not show another file, nor wait
+// for a pipe.
 func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
 	f, err := s.o.Open(path)
 	if err != nil {
@@ -225,11 +225,12 @@ func (s *site) openLog(path string) (*os.File, os.FileInfo, error) {
 	return f, info, nil
 }
 
-// maxPart bounds what a page that asks again gets of a log: one that grows faster is loaded anew.
+// maxPart bounds the bytes of a log in one answer to a page that asks again. If the log grew by more, the page is loaded
+// anew.
 const maxPart = 1 << 20
 
-// read reads a log from where a page has it, or below 0 its end: from where the first whole line begins, if the
-// beginning is not shown. While the log grows, it is read to where the last whole line ends.
+// read reads a log from an offset, or below 0 its end, which begins with a whole line. While the log grows, only whole
+// lines are read.
 func (s *site) read(path string, from int64, grows bool, f preset.CLI) (b logView) {
 	file, info, err := s.openLog(path)
 	switch {
@@ -265,7 +266,7 @@ func (s *site) read(path string, from int64, grows bool, f preset.CLI) (b logVie
 	return b
 }
 
-// log serves the whole log as it is: as text, which a browser makes nothing else of.
+// log serves the whole log as plain text, which no browser interprets.
 func (s *site) log(w http.ResponseWriter, r *http.Request) {
 	log, _, ok := s.asked(w, r)
 	if !ok {
@@ -281,11 +282,11 @@ func (s *site) log(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(&patient{w, http.NewResponseController(w), s.o.Now}, r, "", info.ModTime(), f)
 }
 
-// sendWithin is the time for a piece of a log to be taken.
+// sendWithin bounds the time in which a client must take a piece of a log.
 const sendWithin = 10 * time.Second
 
-// patient gives each piece its own time to be taken: a log has up to 64 MiB, and a phone
-// may be far away, but a client that takes nothing is not waited for.
+// patient gives each piece of a log its own deadline. A log has up to 64 MiB, and a phone may be far away; a client that
+// takes nothing loses the connection.
 type patient struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -293,7 +294,7 @@ type patient struct {
 }
 
 func (p *patient) Write(piece []byte) (int, error) {
-	// Where there is no deadline to set there is none to miss.
+	// A writer without deadlines needs none.
 	_ = p.control.SetWriteDeadline(p.now().Add(sendWithin))
 	return p.ResponseWriter.Write(piece)
 }

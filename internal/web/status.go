@@ -20,24 +20,24 @@ import (
 	"stint/internal/view"
 )
 
-// statusBody is the first page.
+// statusBody shows the first page.
 type statusBody struct {
 	inspect.Status
 	Never    bool // nothing has run yet
 	Busy     []laneView
-	Counts   map[fleet.Category]int // of lanes
-	People   int                    // claims that no run holds
+	Counts   map[fleet.Category]int // lanes by category
+	People   int                    // claims of people
 	Alerts   []inspect.Alert        // the first of them
-	More     int                    // alerts
+	More     int                    // alerts that are not shown
 	Running  int
-	Next     *fleet.Timer // the first that fires; nil: none is known
-	Blocked  string       // what keeps work from starting, on one line
+	Next     *fleet.Timer // the timer that fires first; nil: unknown
+	Blocked  string       // what keeps work from starting, in one line
 	Spans    []spanLink
 	Timeline h.HTML
 	Cut      bool // the timeline does not show all
 }
 
-// laneView is a lane with a run in it, or an open run without a lane.
+// laneView shows a lane with its run, or an open run without a lane.
 type laneView struct {
 	*fleet.RunStatus
 	Number int
@@ -51,8 +51,7 @@ type spanLink struct {
 const (
 	statusFires = 6
 	statusRuns  = 12
-	// maxOfKind alerts are listed of each kind, and of the reason of one the page's first
-	// sentence has maxOfReason columns.
+	// maxOfKind bounds the alerts listed of each kind, and maxOfReason the columns of a reason in the first sentence.
 	maxOfKind, maxOfReason = 3, 100
 )
 
@@ -104,7 +103,7 @@ func (b statusBody) never() h.HTML {
 		code("stint fanout"), " starts it, and ", code("stint init --systemd"), " installs the timer.")
 }
 
-// summary is the state of the fleet in one sentence.
+// summary describes the fleet's state in one sentence.
 func (b statusBody) summary(now time.Time) h.HTML {
 	running := "Nothing runs"
 	if b.Running > 0 {
@@ -159,13 +158,13 @@ func (b statusBody) facts(now time.Time) h.HTML {
 	return h.El("dl.facts#facts", facts...)
 }
 
-// machines are those of a fleet that has several.
+// machines lists the hosts of a fleet that has several.
 func (b statusBody) machines(now time.Time) h.HTML {
 	page := view.Page{ID: "machines-list", Caption: "By name", Now: now}
 	return section("section.brief", "machines", "Hosts", view.Host().HTML(b.Hosts, page))
 }
 
-// nextOf is when a pool's timer fires.
+// nextOf shows when a pool's timer fires.
 func nextOf(t fleet.Timer, now time.Time) any {
 	switch {
 	case t.Firing:
@@ -178,7 +177,7 @@ func nextOf(t fleet.Timer, now time.Time) any {
 	return view.When(t.Next, now)
 }
 
-// lanes are the lanes in use, those that are not, and how it was before.
+// lanes shows the lanes in use, the idle ones, and the timeline.
 func (b statusBody) lanes(now time.Time) h.HTML {
 	busy := view.View[laneView]{
 		view.Cell("State", "", func(l laneView) any { return view.State(l.Sign()) }),
@@ -210,7 +209,7 @@ func (b statusBody) lanes(now time.Time) h.HTML {
 	return h.Join(parts...)
 }
 
-// spanLinks leads to the same page about other spans of time.
+// spanLinks links to the same page for other spans of time.
 func spanLinks(path, name string, spans []spanLink) h.HTML {
 	return h.Each(spans, func(s spanLink) h.HTML {
 		return h.Join(" ", link(query(path, name, s.Name), h.If(s.Current, h.Attr("aria-current", "true")), s.Name))
@@ -232,7 +231,7 @@ func (b statusBody) day() h.HTML {
 	}.HTML(b.Day.Categories, view.Page{ID: "day", Caption: "By category"}))
 }
 
-// summarize says how the fleet does in one sentence, and what is out of order.
+// summarize finds the fleet's state, and its alerts.
 func (b *statusBody) summarize(st inspect.Status) {
 	b.Running = len(plain.Kept(st.Open, func(r fleet.RunStatus) bool { return r.State == fleet.RunRunning }))
 	for i, t := range st.Timers {
@@ -255,7 +254,7 @@ func (b *statusBody) summarize(st inspect.Status) {
 	}
 }
 
-// busyLanes are the open runs, those in lanes first.
+// busyLanes returns the open runs, first those in lanes.
 func busyLanes(st inspect.Status) (busy []laneView) {
 	for _, l := range st.Lanes {
 		if l.Run != nil {
@@ -275,7 +274,7 @@ type namedSpan struct {
 	span time.Duration
 }
 
-// chosenSpan is the span of time that a request asks for by its name, and links to all that it may ask for.
+// chosenSpan returns the span of time that a request names, and links to all spans.
 func chosenSpan(r *http.Request, parameter, usual string, spans []namedSpan) (links []spanLink, span time.Duration, err error) {
 	asked := cmp.Or(r.URL.Query().Get(parameter), usual)
 	var names []string
@@ -293,14 +292,14 @@ func chosenSpan(r *http.Request, parameter, usual string, spans []namedSpan) (li
 	return links, span, err
 }
 
-// The most that a timeline reads, however busy the fleet was.
+// Bounds of the rows that a timeline reads, however busy the fleet was.
 const (
 	timelineRuns  = 1500
 	timelineFires = 400
 	timelinePage  = 250
 )
 
-// timeline draws what was in the lanes. It reports whether there was more than it reads.
+// timeline draws the runs in the lanes. It reports whether it left any out.
 func timeline(ctx context.Context, e *inspect.Explainer, st inspect.Status, span time.Duration) (h.HTML, bool, error) {
 	since := st.At.Add(-span)
 	runs, cut, err := runsOver(ctx, e, since)
@@ -314,8 +313,8 @@ func timeline(ctx context.Context, e *inspect.Explainer, st inspect.Status, span
 	return h.Trusted(plot.Fragment(newTimeline(st, runs, fires, since))), cut, nil
 }
 
-// runsOver reads the runs that may reach into the time since. One that has ended, and was
-// created longer before it than sessions usually take, is missed.
+// runsOver reads the runs that may overlap the time since. It misses an ended run that was created more than six hours
+// before.
 func runsOver(ctx context.Context, e *inspect.Explainer, since time.Time) (list []fleet.RunStatus, cut bool, err error) {
 	const longest = 6 * time.Hour
 	q := store.RunQuery{Limit: timelinePage}
@@ -334,7 +333,7 @@ func runsOver(ctx context.Context, e *inspect.Explainer, since time.Time) (list 
 }
 
 func newTimeline(st inspect.Status, runs []fleet.RunStatus, fires []fleet.Fire, since time.Time) plot.Timeline {
-	if n := len(runs); n > 0 && n < timelinePage { // there are no others: a young fleet has a short time
+	if n := len(runs); n > 0 && n < timelinePage { // all runs are here: a young fleet has a short timeline
 		since = plain.Latest(since, runs[n-1].CreatedAt)
 	}
 	t := plot.Timeline{
@@ -362,7 +361,7 @@ func newTimeline(st inspect.Status, runs []fleet.RunStatus, fires []fleet.Fire, 
 	return t
 }
 
-// spanOfRun is a run as a bar.
+// spanOfRun draws a run as a bar.
 func spanOfRun(r fleet.RunStatus) plot.TimelineSpan {
 	sign := r.Sign()
 	s := plot.TimelineSpan{

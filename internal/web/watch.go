@@ -7,7 +7,7 @@ import (
 	"stint/internal/metrics"
 )
 
-// metrics shows Prometheus how the fleet does.
+// metrics serves the fleet's state to Prometheus.
 func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 	var text []byte
 	ctx := r.Context()
@@ -23,8 +23,7 @@ func (s *site) metrics(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, "text/plain; version=0.0.4; charset=utf-8", text)
 }
 
-// healthz says whether the fleet can be read, and nothing else of it: the request needs no
-// token.
+// healthz tells only whether the fleet can be read: the request needs no token.
 func (s *site) healthz(w http.ResponseWriter, r *http.Request) {
 	ctx := r.Context()
 	err := s.with(ctx, func(e *inspect.Explainer) error { return e.Readable(ctx) })

@@ -1,12 +1,11 @@
-// Package web is the fleet as browsers and Prometheus see it: pages, a
-// JSON object for each of them, and whether something has changed. It asks anew for
-// every request, keeps no answer, and hands on what a person decides about work in review.
+// Package web shows the fleet to browsers and Prometheus: pages, a JSON object for each, and whether something has
+// changed. It reads the fleet anew for every request, keeps no answer, and carries out what a person decides about work
+// in review.
 //
-// Every page works without a script, by reloading; with one it is replaced in place when
-// something has changed. Nothing is fetched from elsewhere. Words of tasks, agents, logs or
-// other people's holders end up as text: package markup escapes it, control characters and marks
-// that reorder text are made visible, and the content-security policy forbids whatever we did
-// not write ourselves.
+// Every page works without a script, by reloading; a script replaces its content when something has changed. Nothing is
+// fetched from other sites. The words of tasks, agents, logs and other people end up as text: package markup escapes
+// them and shows control characters and marks that reorder text; the content-security policy forbids whatever we did not
+// write ourselves.
 package web
 
 import (
@@ -32,50 +31,49 @@ import (
 	"stint/internal/view"
 )
 
-// Options has the needs of the pages.
+// Options configure the pages.
 type Options struct {
-	// With runs a function with the fleet as it is at that moment. It may be called at
-	// any time by many requests at once; its engine's store is nil while nothing has run.
+	// With runs a function with the fleet as it is at that moment. Many requests may call it at once. Its engine's store
+	// is nil while nothing has run.
 	With      func(context.Context, func(*inspect.Explainer) error) error
 	Fleet     fleet.Name
 	Version   string // of stint
-	Token     string // that a request must bring; without one all are refused
-	TokenFile string // that holds it
-	// Tasks are those that are open.
+	Token     string // requests must bring it; if it is empty, all are refused
+	TokenFile string // the file that holds it
+	// Tasks returns the open tasks.
 	Tasks func(context.Context, *inspect.Explainer) ([]view.TaskEntry, error)
 	// Work returns a session's work in review.
 	Work func(context.Context, *inspect.Explainer, fleet.RunID) (Work, error)
-	// Land and Reject decide about the work of a run at the commit that was looked at. They end with the server, not with the
-	// request: a check may take longer than a browser waits.
+	// Land and Reject decide about a run's work at the commit that the person saw. They end with the server, not with
+	// the request: a check may take longer than a browser waits.
 	Land   func(run fleet.RunID, tip string) error
 	Reject func(run fleet.RunID, tip, reason string) error
-	Open   func(path string) (*os.File, error) // opens a log, unless it is something else
-	Hosts  []string                            // names by which the page may be asked for, beside localhost and addresses
+	Open   func(path string) (*os.File, error) // opens a log, and refuses anything else
+	Hosts  []string                            // names in the page's address, beside localhost and addresses
 	Log    *slog.Logger
 	Now    func() time.Time
 }
 
 type site struct {
 	o       Options
-	working chan struct{} // as many as may look at once
-	summing chan struct{} // the one that may sum up the record
+	working chan struct{} // bounds the requests that read the fleet at once
+	summing chan struct{} // held by the one request that sums up the record
 
 	looks    sync.Mutex
-	lookedAt time.Time // for a change
+	lookedAt time.Time // when the version was read
 	last     string    // the version then
 }
 
-// maxLooks bounds how many requests look at the store at once: each opens it for itself.
-// Others wait.
+// maxLooks bounds the requests that read the store at once: each opens it for itself. Others wait.
 const maxLooks = 16
 
-// takenWithin bounds the time in which a reader takes a page that is made.
+// takenWithin bounds the time in which a client must take a finished page.
 const takenWithin = 30 * time.Second
 
 //go:embed static
 var files embed.FS
 
-// New makes the pages.
+// New returns the handler of all pages.
 func New(o Options) http.Handler {
 	s := &site{o: o, working: make(chan struct{}, maxLooks), summing: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
@@ -124,7 +122,7 @@ func New(o Options) http.Handler {
 	return s.guard(mux)
 }
 
-// asset serves a file of ours.
+// asset serves an embedded file.
 func asset(name, kind string) http.HandlerFunc {
 	text, err := files.ReadFile("static/" + name)
 	if err != nil {
@@ -136,32 +134,32 @@ func asset(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, kind, text) }
 }
 
-// content has the content of a page.
+// content is the content of a page.
 type content struct {
 	Title   string
-	Live    bool   // it may change while one looks
-	Changes string // where it asks for that; empty: where all pages do
+	Live    bool   // it may change while a person looks
+	Changes string // the address that tells changes; empty: that of most pages
 	Body    body   // for people
 	Object  any    // the same for programs
 }
 
-// body is the content of a page, which makes its HTML.
+// body makes the HTML of a page's content.
 type body interface{ html(f frame) h.HTML }
 
-// page gathers what there is to show.
+// page reads the content of a page.
 type page func(*http.Request, *inspect.Explainer) (content, error)
 
-// frame has the parts of all pages.
+// frame holds the parts that all pages have.
 type frame struct {
 	content
 	Fleet   fleet.Name
 	Section string // the path of the page's kind
 	Version string
-	Change  string // what the page shows is as of this
+	Change  string // the version of the fleet that the page shows
 	Now     time.Time
 }
 
-// page serves a page as HTML, or its object as JSON to a request that asks for that.
+// page serves a page as HTML, or as JSON if the request wants that.
 func (s *site) page(p page, look look) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var (
@@ -175,7 +173,7 @@ func (s *site) page(p page, look look) http.Handler {
 			v, wrong = p(r, e)
 			return nil
 		})
-		// How long it waited for its turn is not the reader's doing.
+		// The wait for a turn does not count against the client.
 		_ = http.NewResponseController(w).SetWriteDeadline(s.o.Now().Add(takenWithin))
 		if err = errors.Join(err, wrong); err != nil {
 			s.failed(w, r, err, wrong != nil)
@@ -190,16 +188,16 @@ func (s *site) page(p page, look look) http.Handler {
 	})
 }
 
-// look runs a function with the fleet as it is.
+// look runs a function on the fleet.
 type look func(context.Context, func(*inspect.Explainer) error) error
 
-// with looks at the fleet, when it is the request's turn.
+// with runs a function on the fleet, once it is the request's turn.
 func (s *site) with(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	return inTurn(ctx, s.working, func() error { return s.o.With(ctx, fn) })
 }
 
-// alone is with for a request that reads much at once: the record of a million runs takes seconds;
-// git, for ten thousand branches, two seconds. Waiting for it keeps nobody else from looking.
+// alone runs a function that reads much, one at a time: the record of a million runs takes seconds, and git takes two
+// for ten thousand branches. Requests that wait for it keep no others from looking.
 func (s *site) alone(ctx context.Context, fn func(*inspect.Explainer) error) error {
 	return inTurn(ctx, s.summing, func() error { return s.with(ctx, fn) })
 }
@@ -227,19 +225,19 @@ func render(w http.ResponseWriter, status int, f frame) {
 	answer(w, status, "text/html; charset=utf-8", f.html().String())
 }
 
-// answer sends a text, whole.
+// answer sends a whole text.
 func answer[Text ~string | ~[]byte](w http.ResponseWriter, status int, kind string, text Text) {
 	w.Header().Set("Content-Type", kind)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the reader has gone away: nobody is left to get the error
+	_, _ = w.Write([]byte(text)) // the client has gone away, and nobody else wants the error
 }
 
-// html is the whole page.
+// html returns the whole page.
 func (f frame) html() h.HTML {
 	meta := func(name, content string) h.HTML {
 		return h.El("meta", h.Attr("name", name), h.Attr("content", content))
 	}
-	// Without a script a page that may change is loaded anew.
+	// Without a script, a page that may change reloads itself.
 	reload := h.El("noscript", h.El("meta", h.Attr("http-equiv", "refresh"), h.Attr("content", "10")))
 	stamp, changes := screen.Stamp(f.Now), ""
 	if f.Live {
@@ -276,8 +274,7 @@ func (f frame) navigation() h.HTML {
 	return h.El("nav", h.Attr("aria-label", "Pages"), links)
 }
 
-// wantsJSON reports whether a program asks: by the name of the page, or by what it
-// accepts.
+// wantsJSON reports whether a program asks: its address ends in ".json", or it accepts JSON.
 func wantsJSON(r *http.Request) bool {
 	return strings.HasSuffix(r.URL.Path, ".json") || strings.HasPrefix(r.Header.Get("Accept"), "application/json")
 }
@@ -292,14 +289,14 @@ func writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) {
 	answer(w, status, "application/json", text.Bytes())
 }
 
-// failure says why there is no page.
+// failure describes why there is no page.
 type failure struct {
 	Status            int
 	Title, Text, Hint string
 	Token             bool // the token is missing
 }
 
-// FailureObject says why there is no page, for programs.
+// FailureObject shows to programs why there is no page.
 func FailureObject() view.View[failure] {
 	return view.View[failure]{
 		view.Schema[failure]("stint/page-error@1"),
@@ -321,13 +318,12 @@ func (f failure) html(frame) h.HTML {
 	)
 }
 
-// failed answers with the reason why a page cannot be shown. A fault of the fleet is no fault of
-// the request, and may be over when it is made again.
+// failed tells why a page cannot be shown. A fault of the fleet is not the request's, and may be over at the next one.
 func (s *site) failed(w http.ResponseWriter, r *http.Request, err error, ofPage bool) {
 	f := failure{Status: http.StatusServiceUnavailable, Title: "Not available", Text: err.Error(), Hint: fleet.Hint(err)}
 	switch {
 	case r.Context().Err() != nil:
-		return // nobody waits for it
+		return // the client has gone away
 	case ofPage && errors.Is(err, fleet.ErrNotFound):
 		f.Status, f.Title = http.StatusNotFound, "Not found"
 	case ofPage && errors.Is(err, fleet.ErrUsage):

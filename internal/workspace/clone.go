@@ -242,7 +242,7 @@ func await(ctx context.Context, f *os.File, patience time.Duration) error {
 		case <-ctx.Done():
 			holder, _ := (&turn{git: git{turn: f}}).read() // for people; the kernel knows who it is
 			return fleet.WithHint(
-				fmt.Errorf("await the turn in %s, which run %s has (%s, pid %d): %w", f.Name(), holder.Run, holder.Doing, holder.PID, ctx.Err()),
+				fmt.Errorf("wait for %s, which run %s has locked (%s, pid %d): %w", f.Name(), holder.Run, holder.Doing, holder.PID, ctx.Err()),
 				"fuser -v "+f.Name())
 		}
 	}

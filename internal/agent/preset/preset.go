@@ -335,7 +335,7 @@ func Home(path, home string) string {
 // Resuming is a command that goes on with a session: with the arguments for that at its end, but before a last word that begins
 // with a dash, which may belong to the prompt. It is nil where the program cannot, or the session has no name that is one argument.
 func (c CLI) Resuming(command []string, session string) []string {
-	if len(c.Resume) == 0 || !fleet.HarmlessID(session) {
+	if len(c.Resume) == 0 || !fleet.ValidConversationID(session) {
 		return nil
 	}
 	at := len(command)
@@ -351,7 +351,7 @@ func (c CLI) Resuming(command []string, session string) []string {
 // session is not known, or has a name that could mean other files: it was read from the program's output.
 func (c CLI) SessionGlob(getenv func(string) string, session string) string {
 	pattern := c.Sessions
-	if strings.Contains(pattern, "{session}") && !fleet.HarmlessID(session) {
+	if strings.Contains(pattern, "{session}") && !fleet.ValidConversationID(session) {
 		return ""
 	}
 	for _, f := range c.Folders {

@@ -178,7 +178,7 @@ func (s *session) take(r preset.Rule, i item) (shown string) {
 	is := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(word string) bool { return slices.Contains(strings.Fields(r.Is), word) })
 	}
-	if id, ok := i.at(r.Session).(string); ok && fleet.HarmlessID(id) {
+	if id, ok := i.at(r.Session).(string); ok && fleet.ValidConversationID(id) {
 		s.SessionID = id
 	}
 	if model, ok := i.at(r.Model).(string); ok {

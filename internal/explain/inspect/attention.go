@@ -200,7 +200,7 @@ func (s Status) categories() int {
 }
 
 // byAgents reports whether a category starts nothing for want of agents that have alerts of their own.
-func (s Status) byAgents(g Closure) bool {
+func (s Status) byAgents(g Blocker) bool {
 	return slices.ContainsFunc(s.Stopped, func(a StoppedAgent) bool { return g.Category != "" && slices.Contains(a.Categories, g.Category) })
 }
 

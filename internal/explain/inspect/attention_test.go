@@ -23,10 +23,10 @@ func threeCategories() inspect.Status {
 // itself never.
 func TestNext(t *testing.T) {
 	t.Parallel()
-	full := func(c fleet.Category) inspect.Closure {
-		return inspect.Closure{Category: c, Kind: fleet.HinderedByReview, Reason: "2 of 2 wait"}
+	full := func(c fleet.Category) inspect.Blocker {
+		return inspect.Blocker{Category: c, Kind: fleet.HinderedByReview, Reason: "2 of 2 wait"}
 	}
-	budget := inspect.Closure{Category: "b", Kind: fleet.HinderedByBudget, Reason: "5 of 5 runs today"}
+	budget := inspect.Blocker{Category: "b", Kind: fleet.HinderedByBudget, Reason: "5 of 5 runs today"}
 	for _, tt := range []struct {
 		name  string
 		with  func(*inspect.Status)
@@ -35,22 +35,22 @@ func TestNext(t *testing.T) {
 	}{
 		{"nothing", func(*inspect.Status) {}, "", 0},
 		{"two full in review against one pause", func(s *inspect.Status) {
-			s.Pauses, s.Closed = []fleet.Pause{{Category: "a"}}, []inspect.Closure{full("b"), full("c")}
+			s.Pauses, s.Closed = []fleet.Pause{{Category: "a"}}, []inspect.Blocker{full("b"), full("c")}
 		}, "stint review", 2},
 		{"a pause of all against that", func(s *inspect.Status) {
-			s.Pauses, s.Closed = []fleet.Pause{{}}, []inspect.Closure{full("b"), full("c")}
+			s.Pauses, s.Closed = []fleet.Pause{{}}, []inspect.Blocker{full("b"), full("c")}
 		}, "stint resume", 3},
-		{"a budget ends by itself", func(s *inspect.Status) { s.Closed = []inspect.Closure{budget} }, "", 0},
+		{"a budget ends by itself", func(s *inspect.Status) { s.Closed = []inspect.Blocker{budget} }, "", 0},
 		{"work that keeps nothing", func(s *inspect.Status) {
-			s.Closed, s.Review = []inspect.Closure{budget}, review.Glance{Known: true, Open: 1, Oldest: now()}
+			s.Closed, s.Review = []inspect.Blocker{budget}, review.Summary{Known: true, Open: 1, Oldest: now()}
 		}, "stint review", 0},
 		{"no timer", func(s *inspect.Status) {
-			s.Timers, s.Closed = []fleet.Timer{{Pool: "autonomous"}}, []inspect.Closure{full("b")}
+			s.Timers, s.Closed = []fleet.Timer{{Pool: "autonomous"}}, []inspect.Blocker{full("b")}
 		}, "stint init --systemd", 3},
 		{"no task anywhere", func(s *inspect.Status) {
-			s.First, s.Bars = "a", map[fleet.Category]inspect.Closure{}
+			s.First, s.Bars = "a", map[fleet.Category]inspect.Blocker{}
 			for _, c := range []fleet.Category{"a", "b", "c"} {
-				s.Bars[c] = inspect.Closure{Category: c, Kind: fleet.HinderedByTasks}
+				s.Bars[c] = inspect.Blocker{Category: c, Kind: fleet.HinderedByTasks}
 			}
 		}, "stint task add TITLE --category a", 3},
 	} {
@@ -77,7 +77,7 @@ func TestOneLimitIsOneAlert(t *testing.T) {
 			Why:        "usage limit: used up (until " + plain.Stamp(end) + ")", Categories: []fleet.Category{"a", "b"},
 		})
 	}
-	s.Closed = []inspect.Closure{
+	s.Closed = []inspect.Blocker{
 		{Category: "a", Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit"},
 		{Category: "b", Kind: fleet.HinderedByAgent, Reason: "agent claude: usage limit"},
 		{Category: "c", Kind: fleet.HinderedByBudget, Reason: "5 of 5 runs today"},

@@ -65,8 +65,8 @@ type Status struct {
 	Pull    string                     // the command for that
 	Held    []string                   // what leads to execution and waits for a person's confirmation
 	Broken  string                     // the one of them that has faults and cannot be confirmed
-	Closed  []Closure                  // what keeps sessions from starting
-	Bars    map[fleet.Category]Closure // the first thing that keeps a fire from starting a category, as far as it is known
+	Closed  []Blocker                  // what keeps sessions from starting
+	Bars    map[fleet.Category]Blocker // the first thing that keeps a fire from starting a category, as far as it is known
 	Failed  []fleet.SourceFault        // sources of tasks that the last fire could not read
 	Day     report.Audit               // of the last 24 hours
 	Fires   []fleet.Fire               // newest first
@@ -83,7 +83,7 @@ type Status struct {
 	Unsynced []fleet.TaskMemory // whose source does not show their state, by task
 	Spent    []fleet.Spent      // today, by scope
 	Plans    []string           // what was used of the plans of logins here, by agent
-	Review   review.Glance
+	Review   review.Summary
 	First    fleet.Category // that a fire may start, and has the tasks that name none if it can be that; empty: none
 }
 
@@ -94,8 +94,8 @@ type LaneState struct {
 	Run      *fleet.RunStatus // nil: it is free
 }
 
-// Closure is something that keeps sessions from starting.
-type Closure struct {
+// Blocker is something that keeps sessions from starting.
+type Blocker struct {
 	Category fleet.Category // empty: it holds for the whole fleet
 	Kind     fleet.Hindrance
 	Reason   string
@@ -103,7 +103,7 @@ type Closure struct {
 }
 
 // String is the reason, and whose it is.
-func (g Closure) String() string {
+func (g Blocker) String() string {
 	if g.Fire == 0 {
 		return g.Reason
 	}
@@ -139,7 +139,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		return Status{}, err
 	}
 	snapshot := v.Snapshot
-	s.At, s.Bars = v.Now, map[fleet.Category]Closure{}
+	s.At, s.Bars = v.Now, map[fleet.Category]Blocker{}
 	s.Beliefs, s.First = e.beliefs(snapshot), e.firstCategory()
 	s.Pauses, s.Lineage = PausesAt(snapshot.Pauses, s.At), snapshot.Lineage
 	if snapshot.Away.At(s.At) {
@@ -156,7 +156,7 @@ func (e *Explainer) Status(ctx context.Context, o StatusOptions) (s Status, err 
 		}
 	}
 	s.Waiting, s.Unsynced, s.Spent = fleet.WaitingTasks(snapshot.Tasks), fleet.Unsynced(snapshot.Tasks), snapshot.Spent
-	s.Review = e.Glance(ctx)
+	s.Review = e.ReviewSummary(ctx)
 	if e.Store == nil {
 		s.NoStore, s.Lanes, s.Closed = e.Config.State, e.lanes(nil), e.closed(e.bars(ctx, v, nil))
 		return s, nil
@@ -243,13 +243,13 @@ func (s Status) Idle() (list []LaneState) {
 
 // closed says what keeps sessions from starting: a store that is only read, the machine, agents, budgets, and results that
 // wait for review. Pauses are reported elsewhere.
-func (e *Explainer) closed(bars map[fleet.Category]Closure) (list []Closure) {
+func (e *Explainer) closed(bars map[fleet.Category]Blocker) (list []Blocker) {
 	if s, may := e.Store.(interface{ OnlyReads() string }); may && s.OnlyReads() != "" {
-		list = append(list, Closure{Kind: fleet.HinderedByMachine, Reason: s.OnlyReads()})
+		list = append(list, Blocker{Kind: fleet.HinderedByMachine, Reason: s.OnlyReads()})
 	}
 	if e.Machine != nil {
 		if reason := e.Machine(); reason != "" {
-			list = append(list, Closure{Kind: fleet.HinderedByMachine, Reason: reason})
+			list = append(list, Blocker{Kind: fleet.HinderedByMachine, Reason: reason})
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(bars)) {
@@ -275,8 +275,8 @@ func (e *Explainer) stoppedBy(agent string, s Status) []fleet.Category {
 // bars are the first things that keep the fires of their own pools from starting categories:
 // as they are now, and only where finding out takes a while as the last of these fires found
 // them. The places in review are looked at again where they were full; a gate's own command is not asked.
-func (e *Explainer) bars(ctx context.Context, v survey.View, last map[string]found) map[fleet.Category]Closure {
-	bars := map[fleet.Category]Closure{}
+func (e *Explainer) bars(ctx context.Context, v survey.View, last map[string]found) map[fleet.Category]Blocker {
+	bars := map[fleet.Category]Blocker{}
 	full := sync.OnceValue(func() map[fleet.Category]string { return e.RoomFull(ctx) })
 	for _, v.Pool = range e.Config.PoolNames() {
 		s := e.Situation(v)
@@ -286,14 +286,14 @@ func (e *Explainer) bars(ctx context.Context, v survey.View, last map[string]fou
 			}
 			for _, o := range s.Obstacles(name) {
 				if _, barred := bars[name]; !barred && !o.Kind.Lists() {
-					bars[name] = Closure{Category: name, Kind: o.Kind, Reason: o.Reason}
+					bars[name] = Blocker{Category: name, Kind: o.Kind, Reason: o.Reason}
 				}
 			}
 			for _, c := range last[v.Pool].Candidates {
 				if _, barred := bars[name]; barred || c.Category != name || !c.By.Lists() {
 					continue
 				}
-				b := Closure{name, c.By, c.Out, last[v.Pool].fire}
+				b := Blocker{name, c.By, c.Out, last[v.Pool].fire}
 				if c.By == fleet.HinderedByReview && e.Config.Room(name).Takes && len(e.Config.Categories[name].WIP.Command) == 0 {
 					if b.Reason, b.Fire = full()[name], 0; b.Reason == "" {
 						continue // somebody has reviewed since

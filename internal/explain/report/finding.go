@@ -165,7 +165,7 @@ func StuckCategories(tasks []fleet.Task) (list []Stuck) {
 func (p Report) judged(add func(kind FindingKind, c fleet.Category, format string, args ...any)) {
 	for _, c := range p.Categories {
 		if c.Judgement == rank.Neglected {
-			add(FoundNeglected, c.Category, "%s; seen in %d of %d spawned workers", c.Why(), c.Spawned, p.All.Spawned)
+			add(FoundNeglected, c.Category, "%s; %d of %d spawned workers were for it", c.Why(), c.Spawned, p.All.Spawned)
 		}
 	}
 	for _, c := range p.Categories {

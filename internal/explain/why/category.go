@@ -100,7 +100,7 @@ func (c Category) verdict(obstacles []Obstacle) (string, []string) {
 	due := c.due(next)
 	switch {
 	case len(obstacles) > 0 && c.overByThen(obstacles):
-		return Maybe, append([]string{sentence("Not now, but perhaps by %s: what is in the way of %s is over before it", next, c.Name)}, due...)
+		return Maybe, append([]string{sentence("Not now, but perhaps by %s: the obstacles of %s end before it", next, c.Name)}, due...)
 	case len(obstacles) == 1:
 		return No, append([]string{sentence("No: %s would not start %s. One thing is in its way", next, c.Name)}, due...)
 	case len(obstacles) > 1:
@@ -162,7 +162,7 @@ func (c Category) believed() []string {
 	}
 	var list []string
 	if e := s.Explain(c.Ranking.Settings); !s.Alone {
-		list = append(list, sentence("Its mean grade is believed to be %.3f, with 95 %% certainty between %.2f and %.2f if it has not changed since, going by %s and what is known of the others",
+		list = append(list, sentence("The ranking believes in a mean grade of %.3f, with 95 %% certainty between %.2f and %.2f, by %s and the grades of the others",
 			e.Mean, e.Low, e.High, s.Behind()))
 	}
 	if why := rank.Chosen(s.Order); why != "" {
@@ -262,9 +262,9 @@ func (c Category) fires() (list []string) {
 	case asked > 1:
 		list = append(list, sentence("Of the last %s, %d started it", plain.Plural(asked, "fire"), started))
 	case started > 0:
-		list = append(list, sentence("The only one started it"))
+		list = append(list, sentence("The only fire started it"))
 	default:
-		list = append(list, sentence("The only one did not start it"))
+		list = append(list, sentence("The only fire did not start it"))
 	}
 	if len(counts) > 0 {
 		list = append(list, sentence("Where it was not started: %s", strings.Join(counted(counts), ", ")))
@@ -297,7 +297,7 @@ func brief(c fleet.Choice) string {
 	}
 	words := map[fleet.Hindrance]string{
 		fleet.HinderedByLane:    "lane busy",
-		fleet.HinderedByRest:    "cools down",
+		fleet.HinderedByRest:    "cooldown",
 		fleet.HinderedByBackoff: "backs off",
 		fleet.HinderedByEmpty:   rank.ReasonAllRest,
 		fleet.HinderedByOverlap: rank.ReasonAllOverlap,

@@ -87,7 +87,7 @@ func (f Fire) ranked() (list []string) {
 		list = append(list, "It did not count as a fire of its pool's schedule: no belief faded, and no back-off came closer to its end.")
 	}
 	if f.Differences > 0 {
-		return append(list, sentence("Ranked again from the record, it comes out otherwise: stint replay %d shows how", f.Fire.ID))
+		return append(list, sentence("Ranked again from the record, it comes out differently: stint replay %d shows how", f.Fire.ID))
 	}
 	return append(list, "Ranked again from the record, it comes out the same, bit for bit.")
 }

@@ -40,12 +40,12 @@ func (c Category) obstacle(h rank.Obstacle) Obstacle {
 	case h.Kind == fleet.HinderedByRest:
 		if c.Dead != "" {
 			o.Until = time.Time{}
-			o.Reason = sentence("Run %s crashed (no result recorded): it rests for %s from when that run is closed, which the next fire does first", c.Dead, c.Cooldown)
+			o.Reason = sentence("Run %s crashed (no result recorded). Its cooldown of %s begins when that run is closed, which the next fire does first", c.Dead, c.Cooldown)
 			o.Change, o.Command = "It takes a person to close the run sooner.", "stint reap"
 			break
 		}
-		o.Reason = sentence("It rests after its last session, until %s", moment(h.Until, c.Now))
-		o.Change = sentence("That ends by itself; how long it takes is cooldown in [category.%s], %s. A session by hand does not wait", c.Name, c.Cooldown)
+		o.Reason = sentence("Its cooldown after the last session lasts until %s", moment(h.Until, c.Now))
+		o.Change = sentence("That ends by itself: cooldown in [category.%s] is %s. A session by hand does not wait", c.Name, c.Cooldown)
 		o.Command = command("stint", "run", "--category", string(c.Name))
 	case h.Kind == fleet.HinderedBySource:
 		o.Reason = capital(sentence("%s", h.Reason))
@@ -64,7 +64,7 @@ func (c Category) obstacle(h rank.Obstacle) Obstacle {
 		o.Change = "That ends by itself, with a change of such a task, or by a person."
 		o.Command = command("stint", "resume", string(c.Name))
 	case h.Kind == fleet.HinderedByClaim:
-		o.Reason = sentence("All that it could work on is claimed: %s", c.claims(h.Reason == rank.ClaimBlocked))
+		o.Reason = sentence("Other claims keep it from work: %s", c.claims(h.Reason == rank.ClaimBlocked))
 		o.Change = "It takes the end of a claim, or another task."
 		o.Command = command("stint", "task", "add", "--category", string(c.Name)) + " TITLE"
 		if h.Reason == rank.ClaimBlocked {
@@ -75,7 +75,7 @@ func (c Category) obstacle(h rank.Obstacle) Obstacle {
 		o.Change = "A grade, a new or changed task, or a person ends that."
 		o.Command = command("stint", "resume", string(c.Name))
 	default:
-		o.Reason = capital(sentence("it is out: %s", h.Reason))
+		o.Reason = capital(sentence("it cannot start: %s", h.Reason))
 	}
 	return o
 }
@@ -169,7 +169,7 @@ func (c Category) gates(h rank.Obstacle) (list []Obstacle) {
 func (g Refusal) agentChange() (change, command string) {
 	change, command = "That ends by itself, or when a person says that agents can work again.", "stint resume"
 	if g.Lasting {
-		change = "It takes a person to fix that. Then stint resume ends the rest at once; without it, one session tries the agent when the rest is over."
+		change = "It takes a person to fix that. Then stint resume ends the wait at once; without it, one session tries the agent when the wait is over."
 	}
 	if g.Do != "" {
 		change = sentence("%s", capital(g.Do)) + " " + change
@@ -198,13 +198,13 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 		o.Reason = sentence("Its lane is busy: run %s works%s since %s", r.ID, work, moment(r.StartedAt, c.Now))
 		if r.Timeout > 0 {
 			o.Until = later(r.StartedAt.Add(r.Timeout), c.Now)
-			o.Change = sentence("It takes the end of that session, which may take until %s, or a person who stops it", plain.Stamp(r.StartedAt.Add(r.Timeout)))
+			o.Change = sentence("It takes the end of that session, by %s at the latest, or a person who stops it", plain.Stamp(r.StartedAt.Add(r.Timeout)))
 		}
 	}
 	o.Command = command("stint", "stop", string(r.ID))
 	if r.Unheard {
 		o.Reason += fmt.Sprintf(" Nothing was heard of that host for %s.", plain.Span(c.Now.Sub(r.Heard)))
-		o.Change, o.Command = "That ends by itself once its claim has expired; if the host is off for good, by your word.", command("stint", "host", "gone", r.Machine)
+		o.Change, o.Command = "That ends by itself once its claim has expired. If the host is off for good, say so.", command("stint", "host", "gone", r.Machine)
 	}
 	return o
 }
@@ -213,13 +213,13 @@ func (c Category) inLane(kind fleet.Hindrance, r fleet.RunStatus) Obstacle {
 func (c Category) limits() (list []Obstacle) {
 	if c.Ranking.Closed != "" {
 		list = append(list, Obstacle{
-			Kind: fleet.HinderedByMachine, Reason: sentence("The host is short, and fires start nothing: %s", c.Ranking.Closed),
-			Change: sentence("It takes what is missing, or other limits in [fanout] of %s", c.Path),
+			Kind: fleet.HinderedByMachine, Reason: sentence("The host is short of memory, and fires start nothing: %s", c.Ranking.Closed),
+			Change: "It takes more free memory. A session by hand does not wait.", Command: command("stint", "run", "--category", string(c.Name)),
 		})
 	}
 	if c.Ranking.Free <= 0 {
 		list = append(list, Obstacle{
-			Kind: fleet.HinderedBySlots, Reason: sentence("No slot is free: there are %d, and sessions that run take them", c.Slots),
+			Kind: fleet.HinderedBySlots, Reason: sentence("No slot is free: running sessions take all %d", c.Slots),
 			Change: sentence("It takes the end of a session, or more slots in [fanout], or in [pool.%s], of %s", c.Pool, c.Path),
 		})
 	}

@@ -66,7 +66,7 @@ func (t Task) open() bool {
 func (t Task) over() (verdict, lead string) {
 	switch {
 	case t.Task == nil && t.Problem != "":
-		return Blocked, sentence("No: %q cannot be read as a task, so that no session takes it", t.ID)
+		return Blocked, sentence("No: %q cannot be read as a task, so no session takes it", t.ID)
 	case t.Task == nil:
 		return Gone, sentence("%q is on record, but no longer in a task folder or listing: no session will take it", t.ID)
 	case !t.open():
@@ -91,9 +91,9 @@ func (t Task) verdict(own, others int) (string, []string) {
 	case own > 0:
 		return Blocked, t.hindered(own, others)
 	case others > 0 && len(t.Ahead) == 0:
-		return Blocked, []string{sentence("It can be worked on and comes first in %s, but that would not be started", t.Task.Category)}
+		return Blocked, []string{sentence("It can be worked on and comes first in %[1]s, but a fire would not start %[1]s", t.Task.Category)}
 	case others > 0:
-		return Blocked, []string{sentence("It can be worked on and is number %d in %s, but that would not be started", len(t.Ahead)+1, t.Task.Category)}
+		return Blocked, []string{sentence("It can be worked on and is number %[1]d in %[2]s, but a fire would not start %[2]s", len(t.Ahead)+1, t.Task.Category)}
 	case len(t.Ahead) > 0:
 		return Queued, t.ready("It can be worked on, and is number %d in %s", len(t.Ahead)+1, t.Task.Category)
 	}
@@ -179,7 +179,7 @@ func (t Task) otherState() string {
 	if t.Task.Listed == "" {
 		return sentence("It takes state: todo in %s", orSource(t.Task.Path))
 	}
-	return sentence("It takes a change in %s, or to forget what is remembered of it", orSource(t.Task.Path))
+	return sentence("It takes a change in %s, or a retry, which forgets what sessions left of it", orSource(t.Task.Path))
 }
 
 func (t Task) forget() string {

@@ -87,8 +87,8 @@ func answers() map[string]why.Answer {
 // resting is of a category whose last session is just over.
 func resting(d time.Duration) func(*why.Category) {
 	return func(c *why.Category) {
-		c.Ranking = ranking("cools down")
-		c.Odds, c.Hinders = 0, []rank.Obstacle{{Kind: fleet.HinderedByRest, Reason: "cools down", Until: noon().Add(d)}}
+		c.Ranking = ranking("cooldown")
+		c.Odds, c.Hinders = 0, []rank.Obstacle{{Kind: fleet.HinderedByRest, Reason: "cooldown", Until: noon().Add(d)}}
 	}
 }
 
@@ -148,7 +148,7 @@ func stuckCategory() why.Category {
 		{Kind: fleet.HinderedByPause, Reason: "paused: holidays"},
 		{Kind: fleet.HinderedByAgent, Reason: "several"},
 		{Kind: fleet.HinderedByLane, Reason: "lane busy"},
-		{Kind: fleet.HinderedByRest, Reason: "cools down", Until: noon().Add(2 * time.Minute)},
+		{Kind: fleet.HinderedByRest, Reason: "cooldown", Until: noon().Add(2 * time.Minute)},
 		{Kind: fleet.HinderedByTasks, Reason: rank.ReasonNoTask},
 		{Kind: fleet.HinderedByBackoff, Reason: "backs off for 4 more fires of its pool, or until a task changes: its sessions brought nothing, 2 times"},
 	}
@@ -167,7 +167,7 @@ func stuckCategory() why.Category {
 		{State: fleet.RunWaiting, Run: fleet.Run{ID: second, Category: "code", NotBefore: noon().Add(time.Minute)}},
 		{
 			State: fleet.RunRunning, Run: fleet.Run{ID: third, Category: "code", StartedAt: ago(20 * time.Minute)},
-			Whereabouts: fleet.Whereabouts{Machine: "gpu-1", Heard: ago(14 * time.Minute), Unheard: true},
+			RunHost: fleet.RunHost{Machine: "gpu-1", Heard: ago(14 * time.Minute), Unheard: true},
 		},
 	}
 	return c

@@ -8,29 +8,28 @@ import (
 	"stint/internal/plain"
 )
 
-// Admission is all on which it depends whether one more session of an agent may begin.
+// Admission holds everything that decides whether one more session of an agent may begin.
 type Admission struct {
 	fleet.Terms
 	State   fleet.AgentState
-	Probing bool          // another run tries the agent, and is under way
-	Busy    int           // other sessions of the agent that are
-	Host    string        // of its login
+	Probing bool          // another open run tries the agent
+	Busy    int           // other open sessions of the agent
+	Host    string        // of the agent's login
 	Spent   []fleet.Spent // today
-	Taken   int           // places in review
-	Away    bool          // the reviewer is
+	Taken   int           // taken places in review
+	Away    bool          // the reviewer is away
 	Now     time.Time
 }
 
-// Refusals are all reasons why the session may not begin, the one that counts first: those of
-// review, of the agent itself, of its slots, and of budgets. The reserve of a session is in
-// [fleet.AgentState.Expected].
+// Refusals returns all reasons against the session, in order of weight: review, the agent itself, its slots, and
+// budgets. [fleet.AgentState.Expected] gives the reserve of a session.
 func (a Admission) Refusals() (list []fleet.RefusedError) {
 	if reason := a.Room.Full(a.Taken, a.Away); reason != "" {
 		list = append(list, fleet.RefusedError{Reason: reason, By: fleet.HinderedByReview, Outcome: fleet.Busy})
 	}
 	if reason := a.State.Blocked(a.Now, a.Probing); reason != "" {
 		r := fleet.RefusedError{Reason: fmt.Sprintf("agent %s: %s", a.Agent, reason), By: fleet.HinderedByAgent, Outcome: a.State.Refuses(a.Now)}
-		if a.State.Rests(a.Now) { // else another session tries it
+		if a.State.Rests(a.Now) { // otherwise another session tries it
 			r.Until = a.State.Until
 		}
 		list = append(list, r)
@@ -57,12 +56,11 @@ func (a Admission) Refusals() (list []fleet.RefusedError) {
 	return list
 }
 
-// Settle returns the change that a session's end makes to the use of each of its scopes: its own use counts in place
-// of its reserve. If it does not say what it used, as after a kill, the reserve stays: it is the best guess, and
-// assumed as its cost.
+// Settle returns what a session's end changes in the use of each of its scopes: its own use replaces its reserve. If its
+// use is unknown, as after a kill, the reserve stays as the best guess, and counts as its assumed cost.
 func Settle(reserved fleet.Spent, r fleet.Run) (change fleet.Spent, assumed bool) {
 	change = reserved
-	if r.Verdict.Internal && r.Usage.Tokens == nil && r.Usage.USD == nil { // no agent was at work
+	if r.Verdict.Internal && r.Usage.Tokens == nil && r.Usage.USD == nil { // no agent worked
 		change = fleet.Spent{Runs: -1}
 	}
 	if r.Usage.Tokens != nil {

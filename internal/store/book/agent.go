@@ -8,36 +8,35 @@ import (
 )
 
 const (
-	// firstLimit is the rest of an agent that met a usage limit and did not say when that ends.
-	// Each further limit doubles the rest, up to maxLimit.
+	// firstLimit is the time for which an agent stops after a usage limit of unknown end. Each further limit doubles it,
+	// up to maxLimit.
 	firstLimit, maxLimit = 15 * time.Minute, 6 * time.Hour
-	// lastingRest is the rest of an agent whose login or model needs a person: then one
-	// session tries whether somebody came.
+	// lastingRest is the time for which an agent stops when its login or model needs a person. Then one session tries
+	// again.
 	lastingRest = time.Hour
-	// firstFault is the rest of an agent whose service failed in a way that passes.
-	// Each further fault doubles the rest, up to maxFault.
+	// firstFault is the time for which an agent stops after a passing fault of its service. Each further fault doubles
+	// it, up to maxFault.
 	firstFault, maxFault = 2 * time.Minute, time.Hour
-	// openTime is the rest of an agent that failed again and again.
+	// openTime is the time for which an agent stops after failing again and again.
 	openTime = 30 * time.Minute
 )
 
-// Judgement is the verdict of a session's end on its agent.
+// Judgement is the effect of a session's end on its agent.
 type Judgement struct {
 	Agent fleet.AgentState
-	Run   fleet.Run // as it is to be recorded
-	// The fate of its earlier failures that were held back; with neither they stay so.
-	Works  bool // the agent works: they count for the work
-	Spares bool // they are the agent's own: they have no grade, and are no attempt at a task
+	Run   fleet.Run // with the changes to be recorded
+	// What becomes of deferred earlier failures; if neither is set, they stay deferred.
+	Works  bool // the agent works: its deferred failures count as the work's
+	Spares bool // they were the agent's own fault: they get no grade, and are no attempt at a task
 }
 
-// Judge takes the end of a session into what is known of its agent: a usage limit, a fault of its
-// service, a failure, or that it works. A failure is held back until more is known: when the agent
-// works again it counts for the work, when the agent fails as often as opens its breaker it is the
-// agent's. So is every failure from then on, until the agent works. Failures in one category alone stop the agent in
-// that category: the work may be too hard for it, and its next session elsewhere shows that. Judge reports false if
-// the end says nothing of the agent.
+// Judge updates an agent's state by a session's end: a usage limit, a fault of its service, a failure, or proof that it
+// works. A failure is deferred. When the agent works again, it counts as the work's. When the agent fails often enough
+// to open its breaker, it counts as the agent's, and so does each failure from then on until the agent works. Failures
+// in only one category stop the agent only there: the work may be too hard for it, and its next session elsewhere shows
+// that. Judge reports false if the end tells nothing about the agent.
 func Judge(a fleet.AgentState, r fleet.Run, now time.Time) (j Judgement, ok bool) {
-	if r.Key == "" || r.Verdict.Internal { // no agent was at work
+	if r.Key == "" || r.Verdict.Internal { // no agent worked
 		return Judgement{}, false
 	}
 	j = Judgement{Agent: a, Run: r}
@@ -60,17 +59,17 @@ func Judge(a fleet.AgentState, r fleet.Run, now time.Time) (j Judgement, ok bool
 	return j, true
 }
 
-// fail notes a failure.
+// fail records a failure.
 func (j *Judgement) fail(now time.Time) {
 	a, v := &j.Agent, &j.Run.Verdict
 	if v.Fault.OfTask() && j.Run.Task != "" {
-		return // its service works, and the task is to blame
+		return // the service works, and the task is to blame
 	}
 	if a.Failures == 0 {
 		a.Category = j.Run.Category
 	} else if a.Category != j.Run.Category {
 		if a.Category = ""; a.Fault == fleet.FaultAgent {
-			a.Until = time.Time{} // a rest in one category becomes one in all, for this failure
+			a.Until = time.Time{} // this failure stops the agent in all categories, and the stop in one ends
 		}
 	}
 	if a.Failures++; a.Failures < fleet.FailuresToOpen {
@@ -85,15 +84,15 @@ func (j *Judgement) fail(now time.Time) {
 	j.rest(now, now.Add(openTime), fmt.Sprintf("it failed %d times in a row%s, last: %s", a.Failures, where, v.Reason), fleet.FaultAgent, "")
 }
 
-// work notes that the agent works.
+// work records that the agent works.
 func (j *Judgement) work(now time.Time) {
 	a := &j.Agent
 	a.Failures, a.Category, j.Works = 0, "", true
 	j.answer(now)
-	if !limited(*a, now) && a.Faults == 0 { // one that began before the rest says nothing of it
+	if !limited(*a, now) && a.Faults == 0 { // a session from before the stop tells nothing about it
 		a.Limits, a.Until, a.Reason, a.Fault, a.Host = 0, time.Time{}, "", "", ""
 	}
-	if j.Run.QuotaUntil.After(now) { // it did its work, and then met one
+	if j.Run.QuotaUntil.After(now) { // it finished its work, and then met a limit
 		j.limit(now)
 	}
 	if f := j.Run.Verdict.Fault; f != "" && !f.OfTask() {
@@ -101,10 +100,9 @@ func (j *Judgement) work(now time.Time) {
 	}
 }
 
-// limit notes a usage limit: until the agent's own word, or for twice as long as the last
-// time, from 15 minutes to 6 hours. The last digits of the run's id spread the ends, so
-// that fleets with one login do not all come back in the same second. Sessions that were
-// under way when the first of them met it meet the same limit, not one more.
+// limit records a usage limit. The agent stops until the time that it gave, or for twice as long as last time, from 15
+// minutes to 6 hours. The last digits of the run's id spread the ends, so that fleets with one login do not all return
+// in the same second. Sessions that were open at the first sign of a limit meet that limit, not another.
 func (j *Judgement) limit(now time.Time) {
 	if !limited(j.Agent, now) {
 		j.Agent.Limits++
@@ -117,13 +115,12 @@ func (j *Judgement) limit(now time.Time) {
 	j.rest(now, until, "usage limit: "+j.Run.Verdict.Reason, "", "")
 }
 
-// limited reports whether a usage limit that was met still holds.
+// limited reports whether a usage limit still holds.
 func limited(a fleet.AgentState, now time.Time) bool { return a.Limits > 0 && a.Rests(now) }
 
-// fault notes that the agent's service or login failed: it rests for an hour where a person
-// has to act, and else for twice as long as the last time, from 2 minutes to an hour.
-// Sessions that were under way when the first of them met it meet the same fault. A login that fails on
-// one machine stops the sessions there alone, until another machine's fails as well.
+// fault records a fault of the agent's service or login. The agent stops for an hour if a person must act, else for
+// twice as long as last time, from 2 minutes to an hour. Sessions that were open at the first sign of a fault meet that
+// fault, not another. A login that fails on one machine stops the agent only there, until it fails on another.
 func (j *Judgement) fault(now time.Time) {
 	a, v := &j.Agent, j.Run.Verdict
 	if a.Faults == 0 || !a.Rests(now) {
@@ -140,18 +137,18 @@ func (j *Judgement) fault(now time.Time) {
 	j.rest(now, now.Add(long), v.Reason, v.Fault, host)
 }
 
-// answer notes that the agent's service works, by the word of the session that tries it:
-// one that began before the rest says nothing of it.
+// answer records that the agent's service works, if this session was the one to try it. A session from before the stop
+// tells nothing about it.
 func (j *Judgement) answer(now time.Time) {
 	if a := &j.Agent; a.Faults > 0 && a.Probe == j.Run.ID && !a.Rests(now) {
 		a.Faults, a.Fault, a.Reason, a.Until, a.Host = 0, "", "", time.Time{}, ""
 	}
 }
 
-// rest keeps the agent from work until then, if nothing does so for longer: on one machine, or on all.
+// rest stops the agent until a time, on one machine or on all. A longer stop stays.
 func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultKind, host string) {
 	a := &j.Agent
-	rested := a.Rests(now) && (a.Fault != fleet.FaultAgent || a.Category == "") // a rest in one category gives way to one in all
+	rested := a.Rests(now) && (a.Fault != fleet.FaultAgent || a.Category == "") // a stop in one category gives way to one in all
 	if until.After(a.Until) || !rested {
 		a.Until, a.Since, a.Reason, a.Fault = until, now, reason, fault
 	}
@@ -161,8 +158,8 @@ func (j *Judgement) rest(now, until time.Time, reason string, fault fleet.FaultK
 	a.Host = host
 }
 
-// rest returns the rest of an agent that met something so many times in a row: twice as long
-// each time, and up to a quarter more, which depends on the run alone.
+// rest returns the length of a stop after so many faults in a row: it doubles each time. The run's id adds up to a
+// quarter.
 func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 	long := min(most, first<<min(times-1, 10))
 	sum := 0
@@ -172,8 +169,7 @@ func rest(first, most time.Duration, times int, run fleet.RunID) time.Duration {
 	return long + long/4*time.Duration(sum)/1000
 }
 
-// judgeAgent takes the end of a session into what is known of its agent, and of the failures of
-// that agent which were held back.
+// judgeAgent updates an agent's state by a session's end, and settles the agent's deferred failures.
 func (p Tx) judgeAgent(r *fleet.Run) {
 	a := p.agent(r.Agent)
 	j, ok := Judge(a, *r, p.Now())
@@ -191,12 +187,11 @@ func (p Tx) putAgent(a fleet.AgentState) {
 	if a.Until.IsZero() {
 		a.Since = time.Time{}
 	}
-	a.Others = fleet.Usage{} // the ranking has it
+	a.Others = fleet.Usage{} // the ranking keeps it
 	p.Agents.Put(a)
 }
 
-// letGo has the failures of an agent that were held back count for the work, or makes them the
-// agent's own.
+// letGo settles an agent's deferred failures: they count as the work's, or as the agent's own.
 func (p Tx) letGo(agent string, own bool) {
 	held := p.Runs.Ask("agent", agent, "held", 1)
 	p.Ahead(p.Tasks.Ask("task", held.Col("task")), p.Lessons.Ask("category", held.Col("category")))
@@ -211,7 +206,7 @@ func (p Tx) letGo(agent string, own bool) {
 	}
 }
 
-// spare takes a failure that was the agent's own out of what is remembered of a task.
+// spare removes a failure that was the agent's own from a task's memory.
 func (p Tx) spare(id fleet.TaskID) {
 	if id == "" {
 		return
@@ -223,8 +218,8 @@ func (p Tx) spare(id fleet.TaskID) {
 	}
 }
 
-// Spare takes a failure that was the agent's own out of what is remembered of a task. It reports
-// false if there is nothing left to remember.
+// Spare removes a failure that was the agent's own from a task's memory. It reports false if nothing is left to
+// remember.
 func Spare(m fleet.TaskMemory) (fleet.TaskMemory, bool) {
 	for _, count := range []*int{&m.Failures, &m.Sessions, &m.Taken, &m.Fruitless} {
 		*count = max(0, *count-1)

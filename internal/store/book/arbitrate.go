@@ -9,11 +9,10 @@ import (
 	"stint/internal/store"
 )
 
-// Arbitrate is a fire as it is to be recorded, and the runs that it starts, by the runs that are
-// open by now. A choice that somebody was quicker at since the fire looked is a skip. Nobody is
-// owed a session that could not start: the fire takes back what it entitles such a category to,
-// and whatever the others would be owed beyond the sessions that do start. A fire that starts
-// nothing for that reason alone counts as one that found no room: it is no round.
+// Arbitrate adjusts a fire, and the runs that it starts, to the runs open by now. A choice whose room was taken since
+// the fire looked becomes a skip. Its category gets no due for a session that could not start, and the dues of the
+// others are cut to the sessions that do start. If a fire starts nothing for this reason alone, it counts as one without
+// room: it is no round.
 func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 	fire := f.Fire
 	fire.Choices = slices.Clone(fire.Choices)
@@ -27,7 +26,7 @@ func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 	for _, r := range f.Runs {
 		reason := Taken(bounds, r, slices.Concat(open, starts))
 		if reason == "" {
-			bounds.Seen[r.ID] = true // it takes room, and nobody was quicker
+			bounds.Seen[r.ID] = true // it takes room, and is no rival
 			starts = append(starts, r)
 			continue
 		}
@@ -48,7 +47,7 @@ func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 	return fire, starts
 }
 
-// skip leaves out what was to start. The word of stint's own ranking stays beside the reason.
+// skip turns a spawn into a skip. The reason of stint's own ranking stays beside the new one.
 func skip(c *fleet.Choice, reason string, own bool) {
 	c.Decision, c.By, c.Agent, c.Unit, c.Run = fleet.Skip, fleet.HinderedByRival, "", "", ""
 	if !own {
@@ -59,10 +58,10 @@ func skip(c *fleet.Choice, reason string, own bool) {
 	c.Reason += "; " + reason
 }
 
-// withdraw returns the dues of the categories that were not taken, for no more sessions than start.
+// withdraw returns the dues of the other categories, cut to the sessions that start.
 func withdraw(due map[fleet.Category]float64, taken map[fleet.Category]bool, starts int) map[fleet.Category]float64 {
 	left, sum := map[fleet.Category]float64{}, 0.0
-	for _, c := range slices.Sorted(maps.Keys(due)) { // the order must not decide the last bit
+	for _, c := range slices.Sorted(maps.Keys(due)) { // a fixed order: the sum's last bit depends on it
 		if !taken[c] {
 			left[c] = due[c]
 			sum += due[c]
@@ -76,8 +75,8 @@ func withdraw(due map[fleet.Category]float64, taken map[fleet.Category]bool, sta
 	return left
 }
 
-// Taken says what of the room for a run was taken since somebody looked, or "". Only runs that
-// were not seen then count against it: what was there already was decided on.
+// Taken tells which room for a run was taken since the fire looked, or "". It needs at least one run that the fire did
+// not see.
 func Taken(b store.Bounds, r fleet.Run, open []fleet.Run) string {
 	full := func(most int, counts func(fleet.Run) bool) (by fleet.RunID) {
 		n := 0

@@ -1,6 +1,6 @@
-// Package book has the rules of the store's writes: pure functions from the rows on record to the rows to be written.
-// A store reads the rows, asks here within its transaction, and writes the answer. The commands that explain a
-// decision beforehand ask the same function.
+// Package book holds the rules of the store's writes: pure functions from the rows on record to the rows to be written.
+// A store reads the rows, calls a rule within its transaction, and writes the answer. Commands that explain a decision
+// in advance call the same rule.
 package book
 
 import (
@@ -10,10 +10,10 @@ import (
 	"stint/internal/store"
 )
 
-// AsPicked refuses an offer whose task another session, or a person, has left in another state since
-// the run looked: that session's claim was granted and given back in between. So it is while the task's
-// tracker is owed a report, which would come after this session's own.
-func AsPicked(o store.Offer, m fleet.TaskMemory) string {
+// TaskChanged refuses an offer if another session, or a person, has changed its task's state since the run looked: that
+// session's claim was granted and released in between. It also refuses while the task's tracker is owed a call, which
+// would come after this session's own.
+func TaskChanged(o store.Offer, m fleet.TaskMemory) string {
 	switch {
 	case o.Task == "" || m.Owed == "" && m.Run == o.Memory.Run && m.State == o.Memory.State:
 		return ""
@@ -23,9 +23,8 @@ func AsPicked(o store.Offer, m fleet.TaskMemory) string {
 	return fmt.Sprintf("task %q was left %s while this run looked", o.Task, m.State)
 }
 
-// Left returns the memory of a task after a session has ended: the state in which it was left, the report that its
-// source is owed, and the number of sessions in vain. Now is the round of its category. It reports false if nobody
-// has worked on the task, and nothing need be remembered.
+// Left returns a task's memory after a session: the state in which the session left it, the call owed to its source, and
+// the number of sessions without result. Now is the category's round. It reports false if nothing need be remembered.
 func Left(before fleet.TaskMemory, r fleet.Run, now fleet.Round) (m fleet.TaskMemory, remembered bool) {
 	m = before.After(r, now)
 	untouched := m == before && !r.Left.Changed

@@ -61,7 +61,7 @@ func TestAsPicked(t *testing.T) {
 		{"its tracker is owed a report", offer, owed, `task "fix" waits for a report to its tracker`},
 		{"without a task", store.Offer{}, other, ""},
 	} {
-		must.Equal(t, tt.name, book.AsPicked(tt.offer, tt.now), tt.want)
+		must.Equal(t, tt.name, book.TaskChanged(tt.offer, tt.now), tt.want)
 	}
 }
 

@@ -9,8 +9,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// Take decides on a request for a claim, by the claim on record: one that was never granted has
-// no epoch.
+// Take decides on a request for a claim, given the claim on record. A claim that was never granted has no epoch.
 func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
 	own := t.Renews && c.Holder == t.Holder && c.ReleasedAt.IsZero()
 	switch {
@@ -23,18 +22,18 @@ func Take(c fleet.Claim, t store.TakeRequest, now time.Time) fleet.Grant {
 	}
 }
 
-// Repeats reports whether a request was granted already, and is made by one who never heard so.
+// Repeats reports whether a request repeats one that was granted, and whose caller got no answer.
 func Repeats(c fleet.Claim, t store.TakeRequest, now time.Time) bool {
 	return t.Attempt != "" && c.Attempt == t.Attempt && c.Holder == t.Holder && c.Current(now)
 }
 
-// Released reports whether a claim was given back already by this hold, in these words.
+// Released reports whether this hold already released the claim, in these words.
 func Released(c fleet.Claim, h store.Hold, ending fleet.Ending, reason string) bool {
 	return h.Epoch > 0 && c.Epoch == h.Epoch && c.Holder == h.Holder && !c.ReleasedAt.IsZero() && c.Ending == ending && c.Reason == reason
 }
 
-// known returns the caller's knowledge of the session that holds a claim. For a caller who has not
-// asked, the session lives: nothing frees its claim.
+// known returns what the caller knows of the session that holds a claim. If the caller did not ask, the session lives,
+// and nothing frees its claim.
 func known(k store.Known, c fleet.Claim) fleet.Liveness {
 	if k.Holder == c.Holder && k.Epoch == c.Epoch && k.Session != "" {
 		return k.Session
@@ -42,13 +41,13 @@ func known(k store.Known, c fleet.Claim) fleet.Liveness {
 	return fleet.Lives
 }
 
-// Holds reports whether a claim is this holder's, at this epoch, and had not expired at a time:
-// then the holder may write under it.
+// Holds reports whether a claim is this holder's at this epoch and had not expired at a time. Then the holder may write
+// under it.
 func Holds(c fleet.Claim, h store.Hold, at time.Time) bool {
 	return c.Holder == h.Holder && c.Epoch == h.Epoch && c.Current(at)
 }
 
-// Take grants, renews or denies a claim. Denied, it returns the one in the way.
+// Take grants, renews or denies a claim. A denial returns the claim in the way.
 func (p Tx) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	grant, c, err := p.grant(r)
 	if err == nil && grant != fleet.Denied {
@@ -57,7 +56,7 @@ func (p Tx) Take(r store.TakeRequest) (fleet.Grant, fleet.Claim, error) {
 	return grant, c.Claim, err
 }
 
-// grant is the row of a claim as a request has it, which is yet to be written, or as it is in the way.
+// grant returns a claim's row after a request, not yet written, or the claim in the way.
 func (p Tx) grant(r store.TakeRequest) (fleet.Grant, table.Claim, error) {
 	if err := lasts(r.TTL); err != nil {
 		return "", table.Claim{}, err
@@ -99,8 +98,8 @@ func lasts(ttl time.Duration) error {
 	return nil
 }
 
-// renewed moves the expiry. A grant that lies ahead was made by a clock that was wrong: it is taken
-// for one of now, and the claim is further ahead than it is long no more.
+// renewed moves the expiry. A grant that lies in the future was made by a wrong clock and becomes one of now, so that
+// the claim does not stay too long.
 func (p Tx) renewed(c table.Claim, ttl time.Duration) table.Claim {
 	if c.AcquiredAt.After(p.Now()) {
 		c.AcquiredAt = p.Now()
@@ -110,8 +109,8 @@ func (p Tx) renewed(c table.Claim, ttl time.Duration) table.Claim {
 	return c
 }
 
-// Renew moves a held claim's expiry to ttl from now, and with the claim under which a session works that of its
-// lane. A session's machine is heard of by it.
+// Renew moves a held claim's expiry to ttl from now, and a session's lane with it. It is a sign of life of the session's
+// machine.
 func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	if err := lasts(ttl); err != nil {
 		return store.Kept{}, err
@@ -124,7 +123,7 @@ func (p Tx) Renew(h store.Hold, ttl time.Duration) (store.Kept, error) {
 	}
 	at := p.Now()
 	if h.Kept {
-		at = time.Time{} // if it has expired, then by a clock that was set
+		at = time.Time{} // an expired claim expired by a clock that was set
 	}
 	c, err := p.held(h, at)
 	if err != nil {
@@ -172,8 +171,7 @@ func (p Tx) Release(h store.Hold, ending fleet.Ending, reason string) (fleet.Cla
 	return p.decide(c), nil
 }
 
-// held is the claim of a hold, of whichever epoch it is if the hold names none, if it had not
-// expired at a time.
+// held returns the claim of a hold if it had not expired at a time. A hold without an epoch matches any.
 func (p Tx) held(h store.Hold, at time.Time) (table.Claim, error) {
 	c := p.claim(h.Key)
 	if h.Epoch == 0 {
@@ -182,7 +180,7 @@ func (p Tx) held(h store.Hold, at time.Time) (table.Claim, error) {
 	return c, p.Fence(h, at)
 }
 
-// giveBack gives back all that a run still has, expired or not, and reports whether there was anything.
+// giveBack releases all that a run still holds, expired or not, and reports whether there was anything.
 func (p Tx) giveBack(run fleet.RunID, reason string, as func(fleet.Key) fleet.Ending) (had bool) {
 	for _, c := range p.claims(run.Holder()) {
 		c.ReleasedAt, c.Ending, c.Reason = p.Now(), as(c.Key), reason
@@ -192,8 +190,7 @@ func (p Tx) giveBack(run fleet.RunID, reason string, as func(fleet.Key) fleet.En
 	return had
 }
 
-// Fence fails with [fleet.ErrLost] unless the claim is still this holder's at this epoch, and had
-// not expired at a time.
+// Fence returns [fleet.ErrLost] unless the claim is still this holder's at this epoch and had not expired at a time.
 func (p Tx) Fence(h store.Hold, at time.Time) error {
 	if !Holds(p.claim(h.Key).Claim, h, at) {
 		return fleet.ErrLost

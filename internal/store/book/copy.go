@@ -10,13 +10,12 @@ import (
 	"stint/internal/store/table"
 )
 
-// Copy copies all rows of a store into an empty one, and marks the first as moved there, so that
-// nobody uses it any more. Both are locked throughout, and no session may be open: it would
-// renew its claim in one, and be overtaken in the other.
+// Copy copies all rows of a store into an empty one, and marks the first as moved, so that nobody uses it again. Both
+// are locked throughout. No session may be open: it would renew its claim in one store and be overtaken in the other.
 //
-// If we die before the second store has its rows, nothing has happened. If we die before the mark,
-// both have them and the first is in use: the next call finds the same rows in both, and marks it. The
-// rows are read back and compared before the mark, unless this is a dry run.
+// If we die before the second store has its rows, nothing has happened. If we die before the mark, both have them and
+// the first is in use: the next call finds the same rows in both, and marks it. The rows are read back and compared
+// before the mark, unless this is a dry run.
 func Copy(ctx context.Context, from, to Engine, name string, dryRun bool) (list []store.Copied, err error) {
 	err = from.Change(ctx, Copying, func(src Tx) error {
 		src.All()
@@ -40,7 +39,7 @@ func Copy(ctx context.Context, from, to Engine, name string, dryRun bool) (list 
 	return list, err
 }
 
-// fill has all rows of another write's store written, unless they are here already.
+// fill writes all rows of another store, unless they are here already.
 func (p Tx) fill(from Tx) error {
 	p.All()
 	here, there := p.Tables(), from.Tables()
@@ -53,21 +52,21 @@ func (p Tx) fill(from Tx) error {
 	case p.like(from) == nil:
 		return nil
 	default:
-		return fleet.WithHint(fmt.Errorf("it has %d rows already, and not the same: %w", rows, fleet.ErrUsage), "empty it, or name another: stint help hosts")
+		return fleet.WithHint(fmt.Errorf("it already has %d rows, and they differ: %w", rows, fleet.ErrUsage), "empty it, or name another store: stint help hosts")
 	}
 	for i, t := range here {
 		t.Fill(there[i])
 	}
 	row, was := p.fleet(), from.fleet()
 	row.Fires, row.Away = was.Fires, was.Away
-	if was.Lineage.Incarnation > 0 { // of its servers, this is none
+	if was.Lineage.Incarnation > 0 { // the lineage is of other servers
 		row.Lineage = fleet.Lineage{Incarnation: was.Lineage.Incarnation}
 	}
 	p.Fleet.Put(row)
 	return nil
 }
 
-// like refuses a store that has not the same rows as another.
+// like refuses a store whose rows differ from another's.
 func (p Tx) like(from Tx) error {
 	p.All()
 	there := from.Tables()

@@ -13,7 +13,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// Complete ends a run. One without a claim, or that lost it, counts no grade.
+// Complete ends a run. A run without a claim, or that lost it, counts no grade.
 func (p Tx) Complete(r fleet.Run) error {
 	p.ends(r.ID)
 	if r.NoWork {
@@ -35,7 +35,7 @@ func (p Tx) Complete(r fleet.Run) error {
 	return p.end(r)
 }
 
-// ends asks for all that a run's end is about.
+// ends asks for all rows that a run's end needs.
 func (p Tx) ends(id fleet.RunID) {
 	run := p.Runs.Like(runRow(id))
 	held := p.Runs.Ask("agent", run.Col("agent"), "held", 1)
@@ -45,28 +45,28 @@ func (p Tx) ends(id fleet.RunID) {
 	p.Ahead(p.asksRanking()...)
 }
 
-// repeatsEnd reports whether the run has ended on record by this very verdict.
+// repeatsEnd reports whether the run has ended on record with this verdict.
 func (p Tx) repeatsEnd(r fleet.Run) bool {
 	recorded, found := p.run(r.ID)
 	return found && !recorded.EndedAt.IsZero() && RepeatsEnd(recorded.Run, r)
 }
 
-// RepeatsEnd reports whether a run has ended on record by the verdict of this end: a caller that brings
-// it again never heard that it was recorded.
+// RepeatsEnd reports whether a run has ended on record with the verdict of this end: the caller got no answer, and
+// repeats it.
 func RepeatsEnd(recorded, end fleet.Run) bool {
 	was, v := recorded.Verdict, end.Verdict
 	grade := same(was.Grade, v.Grade) ||
-		was.Grade == nil && was.Fault == fleet.FaultAgent // which the record made of it, see [Judge]
+		was.Grade == nil && was.Fault == fleet.FaultAgent // the record removed its grade, see [Judge]
 	return recorded.ID == end.ID && recorded.Key == end.Key && recorded.Epoch == end.Epoch &&
 		was.Outcome == v.Outcome && was.Reason == store.Text(v.Reason) && was.TaskState == v.TaskState && same(was.ExitStatus, v.ExitStatus) && grade
 }
 
-// same reports whether two values are equal that may not be known.
+// same reports whether two values, of which either may be unknown, are equal.
 func same[T comparable](a, b *T) bool {
 	return a == nil && b == nil || a != nil && b != nil && *a == *b
 }
 
-// endOf is when a run ended: before this, if it could not be recorded then.
+// endOf returns a run's end, which is in the past if it could not be recorded then.
 func (p Tx) endOf(r fleet.Run) time.Time {
 	if r.EndedAt.IsZero() || r.EndedAt.After(p.Now()) {
 		return p.Now()
@@ -77,7 +77,7 @@ func (p Tx) endOf(r fleet.Run) time.Time {
 func (p Tx) end(r fleet.Run) error {
 	row, found := p.run(r.ID)
 	late := found && p.overran(&row, r)
-	if late && !row.EndedAt.IsZero() { // others closed it meanwhile; this is its own machine's word
+	if late && !row.EndedAt.IsZero() { // others closed the run meanwhile; this is the word of its own machine
 		p.Runs.Put(row)
 		return nil
 	}
@@ -85,15 +85,15 @@ func (p Tx) end(r fleet.Run) error {
 		return fmt.Errorf("it has ended already: %w", fleet.ErrLost)
 	}
 	if row.Key == "" {
-		row.Task = "" // it was to try it, and never did
+		row.Task = "" // the task that it was to try, and did not
 	}
-	// The record says whose session it was, at which task.
+	// The record names the session's task and agent.
 	r.Category, r.Source, r.Agent, r.Task, r.Key, r.Epoch = row.Category, row.Source, row.Agent, row.Task, row.Key, row.Epoch
 	p.judgeAgent(&r)
 	row.EndedAt, row.Verdict, row.Deferred = table.Whole(p.endOf(r)), r.Verdict, r.Deferred
 	row.Usage, row.Commits, row.Branch, row.QuotaUntil = r.Usage, r.Commits, r.Branch, table.Whole(r.QuotaUntil)
 	row.Conversation = r.Conversation
-	if row.StartedAt.IsZero() { // its worker found no session for it
+	if row.StartedAt.IsZero() { // its worker found no session
 		row.StartedAt = row.EndedAt
 	}
 	row.LeaveLane(p.Now())
@@ -120,7 +120,7 @@ func (p Tx) end(r fleet.Run) error {
 	return nil
 }
 
-// bill has a session say what the next of its agent will cost.
+// bill keeps a session's use, to predict the cost of its agent's next one.
 func (p Tx) bill(r fleet.Run) {
 	b := fleet.Bill{Run: r.ID, Usage: fleet.Usage{Tokens: r.Usage.Tokens}}
 	if r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed {
@@ -136,12 +136,12 @@ func (p Tx) bill(r fleet.Run) {
 	p.putAgent(a)
 }
 
-// worked reports whether an agent was at work, to its end.
+// worked reports whether an agent worked to its end.
 func worked(r fleet.Run) bool {
 	return slices.Contains([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout}, r.Verdict.Outcome)
 }
 
-// overran notes that a session ended after its lease was over, by its own machine's word.
+// overran notes that a session ended after its lease, by the word of its own machine.
 func (p Tx) overran(r *table.Run, of fleet.Run) bool {
 	over, end := r.LeaseOver, p.endOf(of)
 	switch c := p.claim(r.Key); {
@@ -158,9 +158,8 @@ func (p Tx) overran(r *table.Run, of fleet.Run) bool {
 	return true
 }
 
-// Abandon gives back what a run whose session is gone has left, and books what that is known to
-// have used. The run ended when its session died; its claims and lane are held until now. It
-// reports whether anything was left.
+// Abandon releases what a run still holds after its session is gone, and books the session's known use. The run ended
+// when its session died; it holds its claims and lane until now. It reports whether anything was left.
 func (p Tx) Abandon(g store.Gone) (left bool, err error) {
 	p.ends(g.Run)
 	p.Ahead(p.seat(g.By)...)
@@ -183,7 +182,7 @@ func (p Tx) abandon(g store.Gone) (left bool) {
 		}
 		row.Conversation.ID = cmp.Or(g.Spoke, row.Conversation.ID)
 		row.LeaveLane(p.Now())
-		p.settle(&row) // only until it is closed it has an account
+		p.settle(&row) // before the row is closed: then it has no account
 		p.price(row.Run)
 		p.Runs.Put(row)
 		p.keepTail(g.Run, g.Tail)
@@ -193,7 +192,7 @@ func (p Tx) abandon(g store.Gone) (left bool) {
 	return p.giveBack(g.Run, g.Reason, func(fleet.Key) fleet.Ending { return fleet.EndingAbandoned }) || left
 }
 
-// settle puts what a session used in place of what was reserved for it.
+// settle replaces a session's reserve by its use.
 func (p Tx) settle(r *table.Run) {
 	if r.Day == "" {
 		return
@@ -205,12 +204,12 @@ func (p Tx) settle(r *table.Run) {
 	if assumed {
 		r.Usage.USD, r.Usage.Cost = &r.ReservedUSD, fleet.CostAssumed
 	}
-	if change.Runs < 0 { // it is on no account any more
+	if change.Runs < 0 { // it no longer counts on any account
 		r.Day, r.ReservedTokens, r.ReservedUSD = "", 0, 0
 	}
 }
 
-// price has the ranking know what a session used that had its claim: also one without a grade.
+// price tells the ranking the use of a session that had its claim, with or without a grade.
 func (p Tx) price(r fleet.Run) {
 	if r.Key == "" || r.Verdict.Internal {
 		return

@@ -9,8 +9,8 @@ import (
 	"stint/internal/store"
 )
 
-// Engine runs a write: it keeps all other writers out, reads the clock and then the rows that are asked for, and
-// writes what was decided; all of it, or nothing when there is an error.
+// Engine runs a write: it keeps out all other writers, reads the clock and then the rows that are asked for, and writes
+// the decision. An error undoes everything.
 type Engine interface {
 	Change(ctx context.Context, k Kind, decide func(Tx) error) error
 }
@@ -21,12 +21,12 @@ type Kind int
 // The kinds of writes.
 const (
 	Any     Kind = iota
-	Renewal      // nothing but the expiry of a claim is written: others may write meanwhile, if not this one
+	Renewal      // writes only a claim's expiry: other writes may go on meanwhile
 	Firing       // it may set the store's clock
-	Copying      // it is about every row
+	Copying      // concerns every row
 )
 
-// Writer is the writes of a store on an engine.
+// Writer offers the writes of a store on an engine.
 type Writer struct {
 	Engine
 	kind Kind
@@ -45,7 +45,7 @@ func (w Writer) granted(ctx context.Context, decide func(Tx) (fleet.Grant, fleet
 		return err
 	}, format, args...)
 	if err != nil {
-		return "", fleet.Claim{}, err // what was granted was undone
+		return "", fleet.Claim{}, err // the grant was undone
 	}
 	return grant, c, nil
 }
@@ -60,7 +60,7 @@ func (w Writer) Release(ctx context.Context, h store.Hold, ending fleet.Ending, 
 	return unrefused(ctx, w, func(p Tx) (fleet.Claim, error) { return p.Release(h, ending, reason) }, "release claim %q", h.Key)
 }
 
-// write runs a write that fails with these words.
+// write runs a write. The format describes it in errors.
 func (w Writer) write(ctx context.Context, decide func(Tx) error, format string, args ...any) error {
 	if err := w.Change(ctx, w.kind, decide); err != nil {
 		return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
@@ -68,24 +68,24 @@ func (w Writer) write(ctx context.Context, decide func(Tx) error, format string,
 	return nil
 }
 
-// note runs a write that cannot be refused, and decides nothing that a caller wants to know.
+// note runs a write that cannot be refused and has no answer.
 func (w Writer) note(ctx context.Context, decide func(Tx), format string, args ...any) error {
 	return w.write(ctx, func(p Tx) error { decide(p); return nil }, format, args...)
 }
 
-// decided runs a write that cannot be refused, and returns what it decides.
+// decided runs a write that cannot be refused, and returns its answer.
 func decided[T any](ctx context.Context, w Writer, decide func(Tx) T, format string, args ...any) (T, error) {
 	return unrefused(ctx, w, func(p Tx) (T, error) { return decide(p), nil }, format, args...)
 }
 
-// unrefused runs a write, and returns what it decides unless it is refused.
+// unrefused runs a write, and returns its answer unless it is refused.
 func unrefused[T any](ctx context.Context, w Writer, decide func(Tx) (T, error), format string, args ...any) (got T, err error) {
 	err = w.write(ctx, func(p Tx) (err error) {
 		got, err = decide(p)
 		return err
 	}, format, args...)
 	if err != nil {
-		return *new(T), err // what was decided was undone
+		return *new(T), err // the decision was undone
 	}
 	return got, nil
 }

@@ -10,8 +10,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// AddFates records what became of the work of runs, and corrects what was learnt of them. It returns
-// those that are news, with the grades.
+// AddFates records review outcomes, and corrects grades and the ranking. It returns the new ones, with the grades.
 func (p Tx) AddFates(list []fleet.ReviewOutcome) (news []fleet.ReviewOutcome) {
 	runs := p.Runs.Ask("id", table.In(plain.Each(list, func(f fleet.ReviewOutcome) fleet.RunID { return f.Run })))
 	p.Ahead(runs, p.Lessons.Ask("category", runs.Col("category")))
@@ -26,7 +25,7 @@ func (p Tx) AddFates(list []fleet.ReviewOutcome) (news []fleet.ReviewOutcome) {
 	return news
 }
 
-// addFate records one thing that became of a run's work, and reports whether it is news.
+// addFate records one review outcome, and reports whether it is new.
 func (p Tx) addFate(f fleet.ReviewOutcome, r table.Run) (fleet.ReviewOutcome, bool) {
 	if f.At.IsZero() || f.At.After(p.Now()) {
 		f.At = p.Now()
@@ -51,7 +50,7 @@ func (p Tx) addFate(f fleet.ReviewOutcome, r table.Run) (fleet.ReviewOutcome, bo
 	return f, true
 }
 
-// Graded is a run's grade after one more thing became of its work: first is the one at its end.
+// Graded returns a run's grade after one more review outcome. First is the grade at its end.
 func Graded(first *float64, before []fleet.ReviewOutcome, f fleet.ReviewOutcome) *float64 {
 	if first == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"stint/internal/store/table"
 )
 
-// RecordFire records a fire and the machine that made it, the runs that it is about to start, and the
-// rounds that its categories are in then. One of an attempt that is on record is as it was then.
+// RecordFire records a fire, its machine, the runs that it is about to start, and the rounds of its categories. An
+// attempt already on record stays unchanged.
 func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 	p.ahead(f)
 	if f.Attempt != "" {
@@ -20,7 +20,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 		}
 	}
 	if h := f.Host; h.ID != "" {
-		h.FiredAt = p.Now() // one that a person said is off is back
+		h.FiredAt = p.Now() // the machine is back if a person said that it was off
 		if err := p.takeDown(h); err != nil {
 			return fleet.Fire{}, err
 		}
@@ -55,7 +55,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 	return fire, nil
 }
 
-// ahead asks for all that a fire is recorded by.
+// ahead asks for all rows that a fire needs.
 func (p Tx) ahead(f store.Firing) {
 	if f.Attempt != "" {
 		p.Ahead(p.Fires.Ask("attempt", f.Attempt))
@@ -76,8 +76,8 @@ func (p Tx) ahead(f store.Firing) {
 	}
 }
 
-// NotStarted records that a fire's unit did not start: its run ends as abandoned and
-// the choice failed. It reports false when the run has begun.
+// NotStarted records that a fire's unit did not start: its run ends as abandoned and the choice failed. It reports false
+// if the run has begun.
 func (p Tx) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
 	fired := table.Fire{Fire: fleet.Fire{ID: fire}}
 	p.Ahead(p.Fires.Like(fired))
@@ -98,8 +98,7 @@ func (p Tx) NotStarted(fire fleet.FireID, run fleet.RunID, reason string) bool {
 	return true
 }
 
-// Respawn records whether a session follows a run, and the run that does. It returns what is on
-// record.
+// Respawn records whether a session follows a run, and that session's run. It returns the recorded decision.
 func (p Tx) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
 	if next != nil {
 		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Like(runRow(next.ID)))
@@ -126,7 +125,7 @@ func (p Tx) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bou
 	return r.FollowedBy, r.Followed, nil
 }
 
-// seats are the runs that have not ended, in brief.
+// seats returns the open runs, in brief.
 func (p Tx) seats() []fleet.Run {
 	return plain.Each(p.underWay(), func(r table.Run) fleet.Run { return r.Run })
 }

@@ -13,15 +13,14 @@ import (
 	"stint/internal/store/table"
 )
 
-// heardEvery is the time within which a machine need not be heard of twice: many sessions there have
-// their heartbeats.
+// heardEvery bounds the writes of a machine's signs of life: many sessions send heartbeats.
 const heardEvery = 10 * time.Second
 
-// bootsKept bounds the starts of a machine that are remembered: a copy that is older than these is taken for the machine.
+// bootsKept bounds the boots of a machine that are remembered. An older copy passes for the machine.
 const bootsKept = 256
 
-// Introduce takes down a machine on which people take claims or start sessions, if it never fired: a fire
-// says the same of it. One that may not fire, as it has the name of another or is a copy, is not taken down.
+// Introduce stores a machine that never fired, and on which people take claims or start sessions: a fire stores the
+// same. A copied host, or one with another's name, must not fire and is not stored.
 func (p Tx) Introduce(h fleet.Host) {
 	switch there, found := p.Hosts.Get(h); {
 	case found && there.Gone():
@@ -29,7 +28,7 @@ func (p Tx) Introduce(h fleet.Host) {
 		p.hear(h.ID)
 	default:
 		h.FiredAt = time.Time{}
-		_ = p.takeDown(h) // a fire will say what is wrong
+		_ = p.takeDown(h) // a fire will tell the error
 	}
 }
 
@@ -60,7 +59,7 @@ func (p Tx) takeDown(h fleet.Host) error {
 	return nil
 }
 
-// seat asks for what a seat is held against.
+// seat asks for the host's row that a location is compared with.
 func (p Tx) seat(s fleet.Location) []table.Ask {
 	if s.Host == "" {
 		return nil
@@ -68,13 +67,12 @@ func (p Tx) seat(s fleet.Location) []table.Ask {
 	return []table.Ask{p.Hosts.Like(fleet.Host{ID: s.Host})}
 }
 
-// About asks for all that a machine is taken down by.
+// About asks for all rows needed to store a machine.
 func (p Tx) About(h fleet.Host) []table.Ask {
 	return append(p.seat(fleet.Location{Host: h.ID, Boot: h.Boot}), p.Hosts.Ask("name", cmp.Or(h.Name, h.ID)), p.Heard.Like(table.Heard{Host: h.ID}))
 }
 
-// isCurrent refuses a process of a start of a machine that was followed by another: two machines go by
-// one identity.
+// isCurrent refuses a process of an earlier boot of a machine: two machines share one identity.
 func (p Tx) isCurrent(s fleet.Location) error {
 	if s.Host == "" {
 		return nil
@@ -83,11 +81,11 @@ func (p Tx) isCurrent(s fleet.Location) error {
 	if !slices.Contains(newest.Boots, s.Boot) || s.Boot == newest.Boot {
 		return nil
 	}
-	return fleet.WithHint(fmt.Errorf("host %s was started again since this one was, so two hosts have the same state folder: %w", newest.Name, fleet.ErrUsage),
+	return fleet.WithHint(fmt.Errorf("two hosts use copies of one state folder: host %s has booted again since this one did: %w", newest.Name, fleet.ErrUsage),
 		"on the copy, remove the file \"host\" from its state folder: it is another host")
 }
 
-// hear notes that a machine was heard of, and reports whether that was news.
+// hear notes a machine's sign of life, and reports whether that is worth a write.
 func (p Tx) hear(host string) (news bool) {
 	last, _ := p.Heard.Get(table.Heard{Host: host})
 	if news = host != "" && (p.Now().Sub(last.At) >= heardEvery || last.At.After(p.Now())); news {
@@ -96,23 +94,23 @@ func (p Tx) hear(host string) (news bool) {
 	return news
 }
 
-// tailsKept is the age at which the tail of a log is deleted.
+// tailsKept is the age at which tails of logs are deleted.
 const tailsKept = 14 * 24 * time.Hour
 
-// keepTail keeps the last of what a session printed, in place of what was kept of it.
+// keepTail stores the last output of a session, and replaces the earlier one.
 func (p Tx) keepTail(run fleet.RunID, text string) {
 	if text != "" {
 		p.Tails.Put(fleet.Tail{Run: run, At: p.Now(), Text: text})
 	}
 }
 
-// leftBehind bounds the runs of a machine by those that have not ended, or still hold something.
+// leftBehind selects runs that have not ended, or still hold something.
 func leftBehind() table.Only {
 	return table.Only{SQL: `(ended_at is null or id in
 (select substr(holder, 5) from claims where released_at is null and holder >= 'run:' and holder < 'run;'))`}
 }
 
-// leftOn asks for what ends with the runs of a machine.
+// leftOn asks for all rows that end with a machine's runs.
 func (p Tx) leftOn(host string) {
 	runs := p.Runs.Ask("host", host, leftBehind())
 	p.Ahead(runs, p.Claims.Ask("holder", table.Holders(runs), "released_at", nil),
@@ -120,7 +118,7 @@ func (p Tx) leftOn(host string) {
 	p.Ahead(p.asksRanking()...)
 }
 
-// HostGone takes a person's word that a machine is off, and ends its open runs.
+// HostGone records a person's word that a machine is off, and ends its open runs.
 func (p Tx) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 	p.leftOn(id)
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
@@ -135,7 +133,7 @@ func (p Tx) HostGone(id, reason string) (ended []fleet.RunID, err error) {
 		if r.EndedAt.IsZero() {
 			ended = append(ended, r.ID)
 		}
-		p.abandon(store.Gone{Run: r.ID, Reason: "its host is off: " + reason}) // of a run that has ended: what it still holds
+		p.abandon(store.Gone{Run: r.ID, Reason: "its host is off: " + reason}) // a run that has ended releases what it still holds
 	}
 	return ended, nil
 }
@@ -146,7 +144,7 @@ func (p Tx) ForgetHost(id string) error {
 	h, found := p.Hosts.Get(fleet.Host{ID: id})
 	switch {
 	case !found:
-		return nil // it is forgotten
+		return nil // it is forgotten already
 	case !h.Gone():
 		return fleet.WithHint(fmt.Errorf("nobody says that host %s is off: %w", h.Name, fleet.ErrUsage), "stint host gone "+fleet.ShellWord(h.Name))
 	}
@@ -171,9 +169,9 @@ func (p Tx) AskToStop(id fleet.RunID, reason string) bool {
 	return true
 }
 
-// HostGone takes a person's word that a machine is off.
+// HostGone records a person's word that a machine is off.
 //
-// All of it is one transaction: if we die before the commit, the machine's sessions have what they had.
+// All of it is one transaction: if we die before the commit, the machine's sessions keep what they have.
 func (w Writer) HostGone(ctx context.Context, id, reason string) ([]fleet.RunID, error) {
 	return unrefused(ctx, w, func(p Tx) ([]fleet.RunID, error) { return p.HostGone(id, reason) }, "end what is on a host")
 }

@@ -11,11 +11,11 @@ import (
 	"stint/internal/store/table"
 )
 
-// maxEvents bounds the events that a ranking folds: with more, the next write stores their state. Reading and folding so
+// maxEvents bounds the events that a ranking folds: beyond it, the next write stores their state. Reading and folding so
 // many takes 0.3 ms, as long as reading the state of twenty categories.
 const maxEvents = 64
 
-// ranking is the ranking by now: the state that was stored last, and the events since.
+// ranking returns the present ranking: the state stored last, and the events since.
 func (p Tx) ranking() *rank.State {
 	if p.State != nil {
 		return p.State
@@ -39,7 +39,7 @@ func (p Tx) ranking() *rank.State {
 	return st
 }
 
-// asksRanking asks for what the ranking is folded from.
+// asksRanking asks for the rows that the ranking folds.
 func (p Tx) asksRanking() []table.Ask {
 	return []table.Ask{p.Rankings.Ask(newestRanking()), p.Events.Ask(newEvents())}
 }
@@ -52,7 +52,7 @@ func newEvents() table.Only {
 	return table.Only{SQL: "seq > (select coalesce(max(seq), 0) from rankings)"}
 }
 
-// learn has the ranking know of an event, and returns what the session's row is to keep.
+// learn gives the ranking an event, and returns the figures that the session's row keeps.
 func (p Tx) learn(e rank.Event) rank.Mark {
 	st := p.ranking()
 	e.Seq, e.At = st.Seq+1, p.Now()
@@ -64,8 +64,8 @@ func (p Tx) learn(e rank.Event) rank.Mark {
 	return m
 }
 
-// learnFrom takes what a run's end says of its category into account: a grade, or that
-// there was nothing to do. Anything else says nothing, and a failure that is held not yet.
+// learnFrom takes a run's end into the ranking: a grade, or the lack of work. Any other end tells nothing, and a
+// deferred failure does not count yet.
 func (p Tx) learnFrom(r fleet.Run) {
 	v := r.Verdict
 	if r.Deferred || v.Fault == fleet.FaultAgent {
@@ -77,14 +77,14 @@ func (p Tx) learnFrom(r fleet.Run) {
 		p.learnGrade(r.ID, *v.Grade)
 	case v.Empty():
 		p.learn(rank.Event{Kind: rank.Empty, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
-	case v.Internal && r.Key != "": // one that stint cannot begin is no more use to begin again
+	case v.Internal && r.Key != "": // stint could not begin it: it would fail again
 		p.learn(rank.Event{Kind: rank.Fruitless, Category: r.Category, Run: r.ID, Task: r.Task, Last: r.Left.Last})
-	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire had seen something to do, which a person need not have
+	case v.Outcome == fleet.Idle && r.Source != fleet.FromHand: // a fire saw work to do; a person may not have
 		p.learn(rank.Event{Kind: rank.Slept, Category: r.Category, Run: r.ID})
 	}
 }
 
-// learnGrade counts a grade. The run's row says what the grade counts for.
+// learnGrade counts a grade. The run's row keeps its weight.
 func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	r, _ := p.run(id)
 	m := p.learn(rank.Event{Kind: rank.Ended, Category: r.Category, Run: id, Agent: r.Agent, Grade: grade, Mark: r.Mark()})
@@ -94,12 +94,12 @@ func (p Tx) learnGrade(id fleet.RunID, grade float64) {
 	}
 	p.Runs.Put(r)
 	p.learnLessons(id, r.Category, p.arm(r.Category), rank.Graded{Round: r.Round, Grade: grade})
-	if r.Grade != nil { // it was held while its work became something
+	if r.Grade != nil { // the work had a review outcome while the grade was deferred
 		p.correct(r, grade, *r.Grade)
 	}
 }
 
-// correct has a session that was learnt from count with another grade than it had.
+// correct replaces a session's grade in the ranking.
 func (p Tx) correct(r table.Run, was, is float64) {
 	if was == is || r.Counted == 0 {
 		return
@@ -110,8 +110,8 @@ func (p Tx) correct(r table.Run, was, is float64) {
 	})
 }
 
-// learnLessons counts a grade for the lessons that matched its run, and moves the
-// exposure of all that the category knows, by the weight of the evidence with it.
+// learnLessons counts a grade for the lessons that matched its run, and moves the exposure of all lessons in the
+// category, by the weight of the evidence.
 func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm rank.Arm, x rank.Graded) {
 	type version struct {
 		id   fleet.LessonID
@@ -128,8 +128,7 @@ func (p Tx) learnLessons(id fleet.RunID, c fleet.Category, arm rank.Arm, x rank.
 	}
 }
 
-// countLessons counts a session without work, or a failed one, for the lessons that matched
-// its run.
+// countLessons counts a session without work, or a failed one, for the lessons that matched its run.
 func (p Tx) countLessons(r fleet.Run) {
 	empty := r.Verdict.Empty()
 	failed := r.Verdict.Outcome == fleet.Failed || r.Verdict.Outcome == fleet.Timeout
@@ -145,7 +144,7 @@ func (p Tx) countLessons(r fleet.Run) {
 	})
 }
 
-// countUses has a session count for each of the lessons that matched its run.
+// countUses calls count for each lesson that matched a run.
 func (p Tx) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Lesson, injected bool)) {
 	run, _ := p.run(id)
 	for _, u := range run.Lessons {
@@ -160,8 +159,8 @@ func (p Tx) countUses(id fleet.RunID, c fleet.Category, count func(l *store.Less
 	}
 }
 
-// Resume ends a pause, and the back-off of what was paused; with the whole fleet, also what
-// keeps agents from working. It says what ended.
+// Resume ends a pause, and the back-off of what was paused; for the whole fleet, also whatever stops agents. It tells
+// what ended.
 func (p Tx) Resume(c fleet.Category) (ended []string) {
 	rest := p.Tasks.Ask(resting())
 	p.Ahead(p.asksRanking()...)
@@ -200,11 +199,10 @@ func (p Tx) Resume(c fleet.Category) (ended []string) {
 	return ended
 }
 
-// resting bounds tasks by those that rest, or did.
+// resting selects tasks that rest, or did.
 func resting() table.Only { return table.Only{SQL: "rests > 0"} }
 
-// wake ends the back-off of categories whose last session was in vain at a task, and reports
-// whether there were any.
+// wake ends the back-off of categories whose last session had no result at a task, and reports whether there were any.
 func (p Tx) wake(task fleet.TaskID) (woken bool) {
 	for _, a := range p.ranking().Arms {
 		woken = woken || a.VainAt == task

@@ -9,23 +9,23 @@ import (
 	"stint/internal/store/table"
 )
 
-// Meeting is a machine that is about to write to a server.
+// Meeting describes a machine that is about to write to a server.
 type Meeting struct {
 	Host   string
 	Server store.Server
 	Seen   store.Seen
-	Pause  time.Duration // for which nothing is granted after a loss: every session has its heartbeat within it
+	Pause  time.Duration // after a loss nothing is granted for this time: every session sends a heartbeat within it
 }
 
-// Lineage is that of a store to which a machine writes, of whose writes so many are on record. Nothing
-// is granted for a while if writes are lost, or if nobody can know that none is.
+// Lineage returns a store's lineage after a machine has met it. Written counts the machine's writes on record. Nothing
+// is granted for a while if writes are lost, or if nobody can know.
 func (m Meeting) Lineage(l fleet.Lineage, written int64, now time.Time) fleet.Lineage {
 	timeline, known := l.Servers[m.Server.System]
 	seen := m.Seen
 	if _, here := l.Servers[seen.System]; !here { // the store was copied from there, or the machine is new
 		seen = store.Seen{}
 	}
-	if seen.Host != m.Host { // as for a copy of another machine
+	if seen.Host != m.Host { // this is a copy of another machine
 		seen.Writes = 0
 	}
 	lost := max(0, seen.Writes-written)
@@ -54,8 +54,8 @@ func (m Meeting) Lineage(l fleet.Lineage, written int64, now time.Time) fleet.Li
 	return next
 }
 
-// Restored takes a person's word that the store is a backup: machines may have lost writes that none of those knows of
-// that write next, and would grant their epochs again. It returns the lineage from then on.
+// Restored records a person's word that the store is a backup. Writes may be lost that no machine notices at its next
+// write, and their epochs would be granted again. It returns the new lineage.
 func (p Tx) Restored(pause time.Duration) fleet.Lineage {
 	row := p.fleet()
 	l := &row.Lineage
@@ -64,7 +64,7 @@ func (p Tx) Restored(pause time.Duration) fleet.Lineage {
 	return *l
 }
 
-// Same reports whether two lineages are alike.
+// Same reports whether two lineages are equal, apart from their time.
 func Same(a, b fleet.Lineage) bool {
 	return a.Incarnation == b.Incarnation && a.Lost == b.Lost && a.GrantsFrom.Equal(b.GrantsFrom) && a.Synchronous == b.Synchronous && maps.Equal(a.Servers, b.Servers)
 }

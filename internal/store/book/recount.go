@@ -14,10 +14,9 @@ import (
 	"stint/internal/store"
 )
 
-// Discrepancies works out anew what the store keeps beside the record of what ran, and returns
-// what does not add up: each stored state of the ranking, the rows of runs beside the events, budgets of days, epochs
-// of claims, and gaps in the record. It cannot see a store that was rewritten as a whole, record and all. The trials of
-// lessons are not worked out.
+// Discrepancies recomputes the figures that the store keeps beside its record, and returns the differences: stored
+// states of the ranking, rows of runs against events, budgets of days, epochs of claims, and gaps in the record. It
+// cannot notice a store whose record was rewritten as well. The trials of lessons are not recomputed.
 func Discrepancies(l store.Ledger) []fleet.Discrepancy {
 	r := &recount{Ledger: l, there: map[fleet.RunID]bool{}}
 	for _, e := range l.Runs {
@@ -44,7 +43,7 @@ func (r *recount) add(kind fleet.DiscrepancyKind, subject, figure, stored, recor
 	r.list = append(r.list, fleet.Discrepancy{Kind: kind, Subject: subject, Figure: figure, Stored: stored, Recorded: recorded})
 }
 
-// fires looks for fires that are gone, as their numbers have no gap, and for runs that they started.
+// fires finds missing fires, since their numbers have no gap, and missing runs that they started.
 func (r *recount) fires() {
 	next := fleet.FireID(1)
 	for _, f := range append(slices.Clone(r.Fires), fleet.Fire{ID: r.LastFire + 1}) {
@@ -60,7 +59,7 @@ func (r *recount) fires() {
 	}
 }
 
-// ranking reports what of the stored states is not what the events come to.
+// ranking reports where stored states differ from the events.
 func (r *recount) ranking() {
 	for _, d := range r.Recount.Off {
 		switch first, _, _ := strings.Cut(d.Figure, "."); first {
@@ -74,7 +73,7 @@ func (r *recount) ranking() {
 	}
 }
 
-// runs holds the rows of runs against the events.
+// runs compares the rows of runs with the events.
 func (r *recount) runs() {
 	for _, e := range r.Runs {
 		subject := "run " + string(e.ID)
@@ -97,7 +96,7 @@ func (r *recount) runs() {
 	}
 }
 
-// run holds what the row of a run says against its events.
+// run compares the row of a run with its events.
 func (r *recount) run(subject string, row, events rank.Recounted) {
 	compare := func(figure, stored, recorded string) {
 		if stored != recorded {
@@ -107,7 +106,7 @@ func (r *recount) run(subject string, row, events rank.Recounted) {
 	compare("category", string(row.Category), string(events.Category))
 	compare("round", strconv.Itoa(int(row.Round)), strconv.Itoa(int(events.Round)))
 	compare("load", exact(row.Load), exact(events.Load))
-	if row.Counted > 0 && events.First != nil { // else its grade is older than the base
+	if row.Counted > 0 && events.First != nil { // otherwise its grade is older than the base
 		compare("place among the grades", strconv.Itoa(row.Counted), strconv.Itoa(events.Counted))
 		compare("grade", exact(*row.First), exact(*events.First))
 		compare("final grade", exact(*row.Final), exact(*events.Final))
@@ -121,7 +120,7 @@ func graded(is bool) string {
 	return "none that counted"
 }
 
-// compare notes a figure that is off by more than sums in another order are.
+// compare notes a figure that differs by more than another order of addition explains.
 func (r *recount) compare(kind fleet.DiscrepancyKind, subject, figure string, stored, recorded float64) {
 	const most = 1e-6
 	if math.Abs(stored-recorded) > most*max(1, math.Abs(stored), math.Abs(recorded)) {
@@ -133,7 +132,7 @@ func exact(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', 7, 64) }
 
-// budgets works out what was used in each day.
+// budgets recomputes the use of each day.
 func (r *recount) budgets() {
 	type account struct {
 		day   string
@@ -170,7 +169,7 @@ func (r *recount) budgets() {
 	}
 }
 
-// claims holds the claims of runs against the epochs at which they were granted.
+// claims compares the claims of runs with the epochs at which they were granted.
 func (r *recount) claims() {
 	type grant struct {
 		key   fleet.Key

@@ -8,8 +8,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// takePlace gives a run a place in review. One that somebody decided about since it was looked
-// at stays given back.
+// takePlace gives a run a place in review, unless somebody decided about its work after the look.
 func (p Tx) takePlace(id fleet.RunID, looked time.Time) {
 	if r := p.review(id); !r.Taken && !r.GivenAt.After(table.Whole(looked)) {
 		r.Taken, r.GivenAt = true, time.Time{}
@@ -17,7 +16,7 @@ func (p Tx) takePlace(id fleet.RunID, looked time.Time) {
 	}
 }
 
-// giveBackPlace takes the place of a run whose work somebody has decided about.
+// giveBackPlace frees the place of a run after a decision about its work.
 func (p Tx) giveBackPlace(id fleet.RunID) {
 	if r := p.review(id); r.Taken {
 		r.Taken, r.GivenAt = false, p.Now()
@@ -25,7 +24,7 @@ func (p Tx) giveBackPlace(id fleet.RunID) {
 	}
 }
 
-// emptyPlace takes the place of a run that left nothing there, unless somebody has decided about its work.
+// emptyPlace frees the place of a run without work, unless somebody decided about it.
 func (p Tx) emptyPlace(id fleet.RunID) {
 	switch r := p.review(id); {
 	case !r.GivenAt.IsZero():
@@ -37,7 +36,7 @@ func (p Tx) emptyPlace(id fleet.RunID) {
 	}
 }
 
-// SeePlaces takes what was found of runs' work at a time into their places.
+// SeePlaces updates places by the state of runs' work at a time.
 func (p Tx) SeePlaces(at time.Time, list []fleet.PlaceSight) {
 	p.Ahead(p.Reviews.Ask("run", table.In(plain.Each(list, func(s fleet.PlaceSight) fleet.RunID { return s.Run }))))
 	for _, s := range list {
@@ -58,8 +57,8 @@ func (p Tx) SeePlaces(at time.Time, list []fleet.PlaceSight) {
 	}
 }
 
-// SaveReview stores what was decided of a run's work, and how its check went. A part that is not
-// given stays as it was.
+// SaveReview stores the decision about a run's work, and the result of its check. A part that is missing stays as it
+// was.
 func (p Tx) SaveReview(r fleet.Review) {
 	row := p.review(r.Run)
 	if r.Decision != "" {
@@ -77,7 +76,7 @@ func (p Tx) SaveReview(r fleet.Review) {
 	}
 }
 
-// SaveFeedback stores what was said of a run's work, in place of what was.
+// SaveFeedback stores the feedback on a run's work, and replaces what was there.
 func (p Tx) SaveFeedback(f fleet.Feedback) {
 	row := p.review(f.Run)
 	f.Run, f.At = "", table.Whole(f.At)

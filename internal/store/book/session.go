@@ -14,8 +14,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// AddRun stores a run that is to begin. That the very same is there already, and has not begun, is
-// fine.
+// AddRun stores a run that is to begin. A repeat before the run has begun succeeds.
 func (p Tx) AddRun(r fleet.Run) error {
 	p.Ahead(p.seat(r.Location)...)
 	if there, found := p.run(r.ID); found && reflect.DeepEqual(there, p.planned(r)) {
@@ -36,7 +35,7 @@ func (p Tx) plan(r fleet.Run) error {
 	return nil
 }
 
-// planned is the row of a run that is to begin, with the task that it is to try first.
+// planned returns the row of a run that is to begin, with its first task.
 func (p Tx) planned(r fleet.Run) table.Run {
 	if r.CreatedAt.IsZero() {
 		r.CreatedAt = p.Now()
@@ -85,7 +84,7 @@ func (p Tx) Begin(b store.Begin) (begun store.Begun, err error) {
 			}
 		}
 		switch has := row.Key != "" && Holds(p.claim(row.Key).Claim, store.Hold{Key: row.Key, Holder: b.Run.Holder(), Epoch: row.Epoch}, p.Now()); {
-		case has && row.Key != c.Key: // the run has its session: the caller never heard so
+		case has && row.Key != c.Key: // the run has another session: the caller got no answer
 			continue
 		case has:
 		case grant == fleet.Denied:
@@ -126,7 +125,7 @@ func (p Tx) Begin(b store.Begin) (begun store.Begun, err error) {
 	return begun, nil
 }
 
-// begins asks for all that a session begins by.
+// begins asks for all rows that a session's begin needs.
 func (p Tx) begins(b store.Begin) {
 	run := p.Runs.Like(runRow(b.Run))
 	if b.Lane > 0 {
@@ -143,18 +142,18 @@ func (p Tx) begins(b store.Begin) {
 			agent = table.In([]string{t.Agent})
 		}
 		p.Ahead(p.Agents.Ask("agent", agent))
-		if t.Room.Takes { // a run that worked before may have its place
+		if t.Room.Takes { // a run that worked before may hold its place
 			p.Ahead(p.Reviews.Like(reviewRow(b.Run)), p.Reviews.Ask("taken", 1), p.Fleet.Ask())
 		}
 	}
 }
 
-// overtaken returns the reason against an offer that has come up since the run looked, or "".
+// overtaken returns the reason against an offer that arose since the run looked, or "".
 func (p Tx) overtaken(run fleet.RunID, o store.Offer) string {
-	if reason := AsPicked(o, p.task(o.Task)); reason != "" {
+	if reason := TaskChanged(o, p.task(o.Task)); reason != "" {
 		return reason
 	}
-	for _, at := range p.underWay() { // at a task that no other run may be at
+	for _, at := range p.underWay() { // a task on which no other run may work
 		if at.ID != run && at.Key != "" && slices.Contains(o.Excluded, at.Task) {
 			return fmt.Sprintf("run %s took task %q while this run looked, and [review] serialize has files of both", at.ID, at.Task)
 		}
@@ -167,10 +166,10 @@ func (p Tx) deny(d fleet.DeniedClaim) {
 	p.Denials.Put(table.Denial{ID: p.Denials.Last(latestID("denials")).ID + 1, DeniedClaim: d})
 }
 
-// start counts the session that a run begins, with the first agent that can work, and notes in the run's row which
-// one it is, in what round and under what load. It refuses a run of which no agent can.
+// start charges a session to the first agent that can work, and writes agent, round and load to the run's row. If no
+// agent can work, it refuses the run.
 func (p Tx) start(b store.Begin, o store.Offer, r *table.Run) fleet.RefusedError {
-	if r.Nth > 0 { // the worker never heard of its grant, which has expired: the session is on account
+	if r.Nth > 0 { // the worker got no answer, and its grant has expired: the session is charged already
 		return fleet.RefusedError{}
 	}
 	var refusals []fleet.RefusedError
@@ -199,7 +198,7 @@ func (p Tx) start(b store.Begin, o store.Offer, r *table.Run) fleet.RefusedError
 	return allRefused(refusals)
 }
 
-// allRefused puts the refusals of a run's agents into one.
+// allRefused joins the refusals of a run's agents into one.
 func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 	all := fleet.RefusedError{Outcome: fleet.Unavailable}
 	if len(list) == 1 {
@@ -217,9 +216,8 @@ func allRefused(list []fleet.RefusedError) fleet.RefusedError {
 	return all
 }
 
-// admit refuses a run whose agent cannot work or whose budget is used up, and reserves
-// for one that may go on, from every scope that it is of, what a session of its agent is expected
-// to use.
+// admit refuses a run if its agent cannot work or a budget is used up. Otherwise it reserves the expected use of a
+// session in all scopes of the run.
 func (p Tx) admit(t fleet.Terms, r *table.Run) fleet.RefusedError {
 	a := p.agent(t.Agent)
 	a.Others = rank.Others(p.ranking().Pairs, t.Agent)
@@ -270,7 +268,7 @@ func (p Tx) spent(day string, scope fleet.Scope) table.Spent {
 	return table.Spent{Day: day, Spent: fleet.Spent{Scope: scope}}
 }
 
-// spend adds to what a scope used in a day.
+// spend adds to a scope's use of a day.
 func (p Tx) spend(day string, more fleet.Spent) {
 	s := p.spent(day, more.Scope)
 	s.Runs += more.Runs
@@ -280,11 +278,11 @@ func (p Tx) spend(day string, more fleet.Spent) {
 	p.Spent.Put(s)
 }
 
-// latestID bounds a table's rows by the one with the last number.
+// latestID selects the row with the greatest number.
 func latestID(of string) table.Only { return table.Only{SQL: "id = (select max(id) from " + of + ")"} }
 
-// ResetBudget strikes out what a scope used today, and returns it. The sessions under way settle
-// their reserves when they end. A reset that changes nothing is not recorded.
+// ResetBudget strikes out a scope's use of today, and returns it. Open sessions keep their reserves, and settle them at
+// their end. A reset that changes nothing is not recorded.
 func (p Tx) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent) {
 	p.Ahead(p.Open.Ask("ended_at", nil), p.Spent.Ask("day", p.Day()), p.Agents.Ask(), p.Resets.Ask(latestID("resets")))
 	before = p.spent(p.Today(), scope).Spent
@@ -317,9 +315,8 @@ func (p Tx) ResetBudget(scope fleet.Scope, reason string) (before fleet.Spent) {
 	return before
 }
 
-// Due notes that a notice goes out, unless the same news did a short while ago. If many
-// workers bring it at once, it is due for one of them. A note from the future is of a clock
-// that was set back, and holds nothing up.
+// Due notes that a notice goes out, unless the same one did a short while ago. Of many workers with the same news, one
+// sends it. A note from the future was made by a clock that was set back, and stops nothing.
 func (p Tx) Due(n table.Notice, every time.Duration) bool {
 	last, found := p.Notices.Get(n)
 	if found && !last.At.After(p.Now()) && last.At.After(p.Now().Add(-every)) {

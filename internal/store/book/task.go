@@ -7,12 +7,12 @@ import (
 	"stint/internal/store/table"
 )
 
-// judgeTask takes the end of a session into what is remembered of its task: the state it
-// left it in, what is owed to the task's source, and how many worked on it in vain. It is
-// part of the end: if we die before that is written, no session has rested the task.
+// judgeTask updates a task's memory by a session's end: the state in which it left the task, the call owed to its
+// source, and the number of sessions without result. It is part of the end: if we die before the end is written, the
+// task's memory is as before.
 func (p Tx) judgeTask(r fleet.Run) {
 	if r.Task == "" || r.Key == "" || r.Verdict.Outcome == fleet.Lost {
-		return // its holder by now speaks for it
+		return // another holder decides now
 	}
 	before := p.task(r.Task)
 	m, remembered := Left(before, r, p.arm(r.Category).Round)
@@ -31,8 +31,7 @@ func (p Tx) putTask(m fleet.TaskMemory) {
 	p.Tasks.Put(m)
 }
 
-// LeaveTask remembers the state that a person gives a task, or that a session owes its
-// source a word from now on.
+// LeaveTask remembers the state that a person gives a task, or a call that a session owes its source.
 func (p Tx) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
 	p.Ahead(p.Claims.Like(claimRow(h.Key)), p.Tasks.Like(m))
 	if err := p.Fence(h, p.Now()); err != nil {
@@ -42,7 +41,7 @@ func (p Tx) LeaveTask(h store.Hold, m fleet.TaskMemory) error {
 	return nil
 }
 
-// remember stores what is left of a task now. What sessions brought it stays, unless its state is another.
+// remember stores a task's state. Results of sessions stay, unless the state has changed.
 func (p Tx) remember(m fleet.TaskMemory) {
 	if before := p.task(m.Task); !m.Changed {
 		m.Sessions, m.Failures, m.Fruitless, m.Taken, m.Rests, m.Reason = before.Sessions, before.Failures, before.Fruitless, before.Taken, before.Rests, before.Reason
@@ -51,15 +50,14 @@ func (p Tx) remember(m fleet.TaskMemory) {
 	p.putTask(m)
 }
 
-// forgotten is a task of which nothing is remembered but how many sessions it has taken.
+// forgotten keeps only the number of a task's sessions.
 func forgotten(m fleet.TaskMemory) fleet.TaskMemory {
 	f := fleet.TaskMemory{Task: m.Task, Since: m.Since, Taken: m.Taken}
 	f.Source, f.Item = m.Source, m.Item
 	return f
 }
 
-// SeeTasks takes what the sources show into what is remembered, each unless that was
-// changed meanwhile.
+// SeeTasks merges the states at the sources into the memory. It skips tasks that changed meanwhile.
 func (p Tx) SeeTasks(list []store.TaskSight) {
 	p.Ahead(p.Tasks.Ask("task", table.In(plain.Each(list, func(s store.TaskSight) fleet.TaskID { return s.Task }))))
 	for _, s := range list {
@@ -86,8 +84,8 @@ func (p Tx) SeeTasks(list []store.TaskSight) {
 	}
 }
 
-// Retry forgets what sessions left of a task, but that its tracker is owed a word. It reports
-// whether there was anything.
+// Retry forgets the results of a task's sessions, but not a call owed to its tracker. It reports whether there was
+// anything.
 func (p Tx) Retry(task fleet.TaskID) (found bool) {
 	p.Ahead(p.Reviews.Ask("task", task))
 	p.Ahead(p.asksRanking()...)

@@ -8,7 +8,7 @@ import (
 	"stint/internal/store/table"
 )
 
-// Tx is a write that is decided: what is asked of it, it reads when it is asked.
+// Tx is one write while it is decided. Rules ask it for rows, which it reads on demand.
 type Tx struct{ *table.Tx }
 
 // run asks for the row of a run.
@@ -16,7 +16,7 @@ func (p Tx) run(id fleet.RunID) (table.Run, bool) { return p.Runs.Get(runRow(id)
 
 func runRow(id fleet.RunID) table.Run { return table.Run{Run: fleet.Run{ID: id}} }
 
-// open is a run that has not ended, or [fleet.ErrLost].
+// open returns a run that has not ended, or [fleet.ErrLost].
 func (p Tx) open(id fleet.RunID) (table.Run, error) {
 	r, found := p.run(id)
 	if !found || !r.EndedAt.IsZero() {
@@ -25,7 +25,7 @@ func (p Tx) open(id fleet.RunID) (table.Run, error) {
 	return r, nil
 }
 
-// underWay are the runs that have not ended, in brief.
+// underWay returns the open runs, in brief.
 func (p Tx) underWay() []table.Run { return p.Open.Where("ended_at", nil) }
 
 func (p Tx) task(id fleet.TaskID) fleet.TaskMemory {
@@ -47,13 +47,13 @@ func (p Tx) agent(name string) fleet.AgentState {
 
 func (p Tx) arm(c fleet.Category) rank.Arm { return p.ranking().Arm(c) }
 
-// fleet is the store's one row.
+// fleet returns the store's one row.
 func (p Tx) fleet() table.Fleet {
 	f, _ := p.Fleet.Get(table.Fleet{})
 	return f
 }
 
-// claim is a key's row, or one with epoch 0 when it was never claimed.
+// claim returns a key's row; for a new key one with epoch 0.
 func (p Tx) claim(key fleet.Key) table.Claim {
 	c, _ := p.Claims.Get(claimRow(key))
 	return c
@@ -61,7 +61,7 @@ func (p Tx) claim(key fleet.Key) table.Claim {
 
 func claimRow(key fleet.Key) table.Claim { return table.Claim{Claim: fleet.Claim{Key: key}} }
 
-// claims are those that a holder has not given back.
+// claims returns the claims that a holder has not released.
 func (p Tx) claims(holder fleet.Holder) []table.Claim {
 	return p.Claims.Where("holder", holder, "released_at", nil)
 }

@@ -19,8 +19,8 @@ func (w Writer) OnBranch(ctx context.Context, id fleet.RunID, branch string, c f
 	return w.write(ctx, func(p Tx) error { return p.OnBranch(id, branch, c) }, "record the branch of run %s", id)
 }
 
-// Begin has a run begin a session. All of it is one transaction: if we die before the commit, nothing is taken and
-// the run is open without a claim. If we die after it, the run has its session, and the next reaping ends it.
+// Begin has a run begin a session. All of it is one transaction: if we die before the commit, nothing is taken and the
+// run is open without a claim. If we die after it, the run has its session, and the next reaping ends it.
 func (w Writer) Begin(ctx context.Context, b store.Begin) (store.Begun, error) {
 	return unrefused(ctx, w, func(p Tx) (store.Begun, error) { return p.Begin(b) }, "begin the session of run %s", b.Run)
 }
@@ -34,14 +34,14 @@ func (w Writer) Complete(ctx context.Context, r fleet.Run) error {
 	return w.write(ctx, func(p Tx) error { return p.Complete(r) }, "complete run %s", r.ID)
 }
 
-// Abandon gives back what a run whose session is gone has left.
+// Abandon releases what a run still holds after its session is gone.
 //
 // All of it is one transaction: dying here leaves everything to the next reaping.
 func (w Writer) Abandon(ctx context.Context, g store.Gone) (left bool, err error) {
 	return unrefused(ctx, w, func(p Tx) (bool, error) { return p.Abandon(g) }, "abandon run %s", g.Run)
 }
 
-// Respawn records whether a session follows a run, and the run that does. Its timer runs already.
+// Respawn records whether a session follows a run, and that session's run. Its timer runs already.
 //
 // If we die before it, no session follows: the worker that the timer starts finds no run of its id.
 func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, reason string, b store.Bounds) (by fleet.RunID, why string, err error) {
@@ -55,14 +55,13 @@ func (w Writer) Respawn(ctx context.Context, run fleet.RunID, next *fleet.Run, r
 	return by, why, nil
 }
 
-// RecordFire stores a fire, its choices and the runs it is about to start, all
-// or nothing, and returns it as it is recorded.
+// RecordFire stores a fire, its choices and the runs it is about to start, all or nothing. It returns the fire as
+// recorded.
 func (w Writer) RecordFire(ctx context.Context, f store.Firing) (fleet.Fire, error) {
 	return unrefused(ctx, w.as(Firing), func(p Tx) (fleet.Fire, error) { return p.RecordFire(f) }, "record fire")
 }
 
-// NotStarted records that a fire's unit did not start. It reports false, and writes nothing, when
-// the run has begun.
+// NotStarted records that a fire's unit did not start. If the run has begun, it reports false and writes nothing.
 func (w Writer) NotStarted(ctx context.Context, fire fleet.FireID, run fleet.RunID, reason string) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool { return p.NotStarted(fire, run, reason) }, "record start of run %s", run)
 }
@@ -80,58 +79,57 @@ func (w Writer) Resume(ctx context.Context, c fleet.Category) ([]string, error) 
 	return decided(ctx, w, func(p Tx) []string { return p.Resume(c) }, "resume")
 }
 
-// NoticeDue notes that a notice goes out, unless the same news did a short while ago.
+// NoticeDue notes that a notice goes out, unless the same one did a short while ago.
 func (w Writer) NoticeDue(ctx context.Context, n fleet.Notice, every time.Duration) (bool, error) {
 	row := table.Notice{Event: n.Event, Subject: n.Subject()}
 	return decided(ctx, w, func(p Tx) bool { return p.Due(row, every) }, "note notice")
 }
 
-// ForgetNotice takes back the note of a notice that did not go out.
+// ForgetNotice removes the note of a notice that did not go out.
 func (w Writer) ForgetNotice(ctx context.Context, n fleet.Notice) error {
 	row := table.Notice{Event: n.Event, Subject: n.Subject()}
 	_, err := decided(ctx, w, func(p Tx) bool { return p.Notices.Delete(row) }, "forget notice")
 	return err
 }
 
-// ResetBudget strikes out what a scope used today.
+// ResetBudget strikes out a scope's use of today.
 func (w Writer) ResetBudget(ctx context.Context, scope fleet.Scope, reason string) (fleet.Spent, error) {
 	return decided(ctx, w, func(p Tx) fleet.Spent { return p.ResetBudget(scope, reason) }, "reset budget of %s", scope)
 }
 
-// LeaveTask remembers the state that a person gives a task, or that a session owes its
-// source a word from now on.
+// LeaveTask remembers the state that a person gives a task, or a call that a session owes its source.
 func (w Writer) LeaveTask(ctx context.Context, h store.Hold, m fleet.TaskMemory) error {
 	return w.write(ctx, func(p Tx) error { return p.LeaveTask(h, m) }, "remember task %q", m.Task)
 }
 
-// SeeTasks takes what the sources show into what is remembered.
+// SeeTasks merges the states at the sources into the memory.
 func (w Writer) SeeTasks(ctx context.Context, list []store.TaskSight) error {
 	return w.note(ctx, func(p Tx) { p.SeeTasks(list) }, "remember what is seen of tasks")
 }
 
-// Retry forgets what sessions left of a task, but that its tracker is owed a word.
+// Retry forgets the results of a task's sessions, but not a call owed to its tracker.
 func (w Writer) Retry(ctx context.Context, task fleet.TaskID) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool { return p.Retry(task) }, "retry task %q", task)
 }
 
-// AddFates records what became of the work of runs, and corrects what was learnt of them.
+// AddFates records review outcomes, and corrects grades and the ranking.
 //
 // All of it is one transaction: if we die before the commit, the next look finds the same again.
 func (w Writer) AddFates(ctx context.Context, list []fleet.ReviewOutcome) ([]fleet.ReviewOutcome, error) {
 	return decided(ctx, w, func(p Tx) []fleet.ReviewOutcome { return p.AddFates(list) }, "record what became of runs")
 }
 
-// SaveReview stores what was decided of a run's work, and how its check went.
+// SaveReview stores the decision about a run's work, and the result of its check.
 func (w Writer) SaveReview(ctx context.Context, r fleet.Review) error {
 	return w.note(ctx, func(p Tx) { p.SaveReview(r) }, "save review of run %s", r.Run)
 }
 
-// SaveFeedback stores what was said of a run's work, in place of what was.
+// SaveFeedback stores the feedback on a run's work.
 func (w Writer) SaveFeedback(ctx context.Context, f fleet.Feedback) error {
 	return w.note(ctx, func(p Tx) { p.SaveFeedback(f) }, "save feedback on run %s", f.Run)
 }
 
-// SeePlaces takes what was found of runs' work into their places.
+// SeePlaces updates places by the state of runs' work.
 func (w Writer) SeePlaces(ctx context.Context, at time.Time, list []fleet.PlaceSight) error {
 	return w.note(ctx, func(p Tx) { p.SeePlaces(at, list) }, "note places in review")
 }
@@ -146,7 +144,7 @@ func (w Writer) SetAway(ctx context.Context, a fleet.Away) error {
 	}, "note that the reviewer is away")
 }
 
-// ClearAway ends that the reviewer is away.
+// ClearAway notes that the reviewer is back.
 func (w Writer) ClearAway(ctx context.Context) (bool, error) {
 	return decided(ctx, w, func(p Tx) bool {
 		row := p.fleet()

@@ -1,12 +1,11 @@
-// Package postgres is the memory of a fleet on many machines: a schema in a PostgreSQL database, 14
-// or newer, that every machine of the fleet connects to. It owns the connection: who may use the
-// schema, its lock and its clock.
+// Package postgres keeps the memory of a fleet on many machines, in a schema of a PostgreSQL database, 14 or newer, to
+// which every machine connects. It owns the connection: who may use the schema, its lock and its clock.
 //
 // Every write is one transaction. Its first round trip locks the fleet's one row, so that there is one writer at a time
-// as in SQLite, then reads the server's clock, then the rows that package book asks for, ahead or first; the last writes
-// and commits. What is asked for later takes one more trip: the writes of sessions and fires, and most of the others,
-// take two. A renewal locks the claims alone that it is about: a jam of writers delays no session's heartbeat. Nothing is prepared, listened to or kept beyond a
-// transaction, so that any pooler will do, and no connection stays open while an agent works.
+// as in SQLite, then reads the server's clock, then the rows that package book asks for ahead or first. The last trip
+// writes and commits. Rows asked for later cost another trip: the writes of sessions and fires, and most others, take
+// two. A renewal locks only its claims: a jam of writers delays no session's heartbeat. Nothing is prepared, listened to
+// or kept beyond a transaction, so that any pooler will do. No connection stays open while an agent works.
 package postgres
 
 import (
@@ -39,33 +38,32 @@ type DB struct {
 
 	line   *line
 	schema string            // of the fleet, quoted
-	limits []table.Statement // of each transaction
+	limits []table.Statement // set in each transaction
 	steps  []table.Migration
 	now    func() time.Time
 	learn  rank.Settings
 	dryRun bool
 	past   past
 	self   func() fleet.Host
-	known  atomic.Bool            // this machine is on record: a write of this process saw to it
-	reads  atomic.Pointer[string] // why nothing can be written here, as it was last read
+	known  atomic.Bool            // a write of this process has stored this machine
+	reads  atomic.Pointer[string] // the reason why nothing can be written here, at the last look
 }
 
-// Options say which store to open, and whose it must be.
+// Options name a store and its owner.
 type Options struct {
-	DSN      string // as libpq has them: a connection URI, or words such as service=NAME
+	DSN      string // in libpq's form: a URI, or words such as service=NAME
 	Fleet    fleet.Name
-	Now      func() time.Time  // in place of the server's clock; nil: the server's
-	Settings rank.Settings     // by which grades are learnt from
-	Host     func() string     // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
-	Self     func() fleet.Host // what this machine says of itself with the first write; nil, or without an id: nothing
+	Now      func() time.Time  // replaces the server's clock; nil: the server's
+	Settings rank.Settings     // for learning from grades
+	Host     func() string     // this machine's identity, for cooldowns after its own sessions; nil or empty: it has none
+	Self     func() fleet.Host // this machine's description, for its first write; nil, or without an id: none
 	DryRun   bool              // undo whatever is written
-	Patience time.Duration     // how long a transaction is tried; 0: 15 s
-	Memory   store.Memory      // this machine's, of what it has seen; nil: nobody looks whether the store lost writes
-	Pause    time.Duration     // for which nothing is granted after that
+	Patience time.Duration     // time for all tries of a transaction; 0: 15 s
+	Memory   store.Memory      // this machine's memory of the store; nil: losses are not noticed
+	Pause    time.Duration     // after a loss, nothing is granted for this time
 }
 
-// Open opens a fleet's store, which [Migrate] has made. Nothing is asked of the server before the
-// first transaction.
+// Open opens a fleet's store, made by [Migrate]. The server is not asked before the first transaction.
 func Open(o Options) (*DB, error) {
 	config, err := pgconn.ParseConfig(o.DSN)
 	if err != nil {
@@ -85,11 +83,10 @@ func Open(o Options) (*DB, error) {
 // Close closes the store.
 func (d *DB) Close() error { return d.line.close() }
 
-// Limits of a transaction: others wait for none that is stuck, and an administrator's
-// synchronous_commit = off does not reach claims. They end with the transaction. The server gives up
-// before patience does, for the error to say which limit it was; and it frees the row of a client
-// that vanished before those that wait for it give up. No statement is so long that to compile it pays. Fractions come
-// as they are.
+// Limits of a transaction. Nobody waits for a stuck one, and an administrator's synchronous_commit = off does not reach
+// claims. They end with the transaction. The server gives up before our patience ends, so that the error names the
+// limit, and it frees the row of a vanished client before those that wait for the row give up. No statement is long
+// enough for compilation to pay. Fractions keep all their digits.
 func limits(schema string, most time.Duration) (list []table.Statement) {
 	part := func(n, of int64) string { return strconv.FormatInt(max(1, most.Milliseconds()*n/of), 10) }
 	for _, limit := range []string{
@@ -106,14 +103,14 @@ func limits(schema string, most time.Duration) (list []table.Statement) {
 	return list
 }
 
-// The clock is read after every lock: a row that was waited for may have expired meanwhile. The time, in seconds, is
+// The clock is read after every lock: a claim may have expired while its row was waited for. The time, in seconds, is
 // kept for statements of the same trip that need its day.
 const (
 	clock = "select set_config('stint.now', extract(epoch from clock_timestamp())::text, true)"
 	today = "to_char(to_timestamp(current_setting('stint.now')::double precision) at time zone 'UTC', 'YYYY-MM-DD')"
 )
 
-// The row that every transaction reads first, and every write but a renewal locks.
+// The row that every transaction reads first. Every write but a renewal locks it.
 const (
 	terms = "select moved, schema, compat from fleet"
 	lock  = terms + " for update"
@@ -138,7 +135,7 @@ func (d *DB) stands(row table.Scanner) error {
 	return nil
 }
 
-// OnlyReads says why nothing can be written here, by the last look; empty: it can.
+// OnlyReads tells why nothing could be written here at the last look; empty: it could.
 func (d *DB) OnlyReads() string {
 	if why := d.reads.Load(); why != nil {
 		return *why
@@ -146,7 +143,7 @@ func (d *DB) OnlyReads() string {
 	return ""
 }
 
-// mayUse refuses a store that was moved, or is for programs of other versions.
+// mayUse refuses a store that was moved, or is for other versions of stint.
 func (d *DB) mayUse(row table.Scanner) error {
 	var (
 		to             string
@@ -158,9 +155,8 @@ func (d *DB) mayUse(row table.Scanner) error {
 	return cmp.Or(store.Moved(to), fits(schema, compat, len(d.steps)))
 }
 
-// fits refuses a store whose schema lacks what a program knows, or that older programs such as this one
-// may use no more. A newer one that has all of it will do: columns that a program does not know have
-// defaults.
+// fits refuses a schema that lacks something the program knows, or that excludes old programs such as this one. A newer
+// schema that has everything will do: columns that a program does not know have defaults.
 func fits(schema, compat, known int) error {
 	switch {
 	case schema < known:
@@ -173,11 +169,11 @@ func fits(schema, compat, known int) error {
 	return nil
 }
 
-// Change runs a write that book decides. If we die before the last trip nothing was written, if in
-// it all or nothing was: a write may be repeated by a caller who never heard its answer.
+// Change runs a write that book decides. If we die before the last trip, nothing was written; in it, all or nothing. A
+// caller that got no answer may repeat the write.
 func (d *DB) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error) error {
 	return d.line.use(ctx, true, func(ctx context.Context, c *pgconn.PgConn) error {
-		var self fleet.Host                                                             // to be taken down
+		var self fleet.Host                                                             // this machine, to be stored
 		if d.self != nil && k != book.Renewal && k != book.Copying && !d.known.Load() { // a copy finds an empty store
 			self = d.self()
 		}
@@ -198,7 +194,7 @@ func (d *DB) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error
 		case w.failed != nil:
 			return w.failed
 		case err != nil && w.begun:
-			_ = say(ctx, c, "rollback") // a connection on which it fails is closed
+			_ = say(ctx, c, "rollback") // if this fails, the connection is closed
 			return decidedError{err}
 		case err != nil:
 			return decidedError{err}
@@ -213,21 +209,21 @@ func (d *DB) Change(ctx context.Context, k book.Kind, decide func(book.Tx) error
 	})
 }
 
-// write is a write in the making.
+// write is a write in progress.
 type write struct {
 	d       *DB
 	tx      book.Tx
 	m       book.Meeting
 	kind    book.Kind
 	begun   bool
-	failed  error       // why the server did not answer
-	fleet   table.Fleet // the row; zero for a renewal
+	failed  error       // the server's failure to answer
+	fleet   table.Fleet // the fleet's row; zero for a renewal
 	written int64       // by this machine
 }
 
-// read asks the server. With the first question the write begins: the fleet's row is locked, unless only a claim is
-// renewed, then claims, by key, for two that lock several never to wait for each other; then the clock is read, for what
-// was waited for may have expired meanwhile.
+// read asks the server. The first question begins the write. It locks the fleet's row, except for a renewal, then claims
+// in the order of their keys, so that two writes never wait for each other. Then it reads the clock: a claim may have
+// expired during the wait.
 func (w *write) read(ctx context.Context, c *pgconn.PgConn, list []table.Statement) error {
 	for i := range list {
 		if list[i].Lock && !w.d.dryRun {
@@ -276,13 +272,13 @@ func (w *write) begin(ctx context.Context, c *pgconn.PgConn, list []table.Statem
 	return nil
 }
 
-// counts reports whether the write is one by which losses are found out.
+// counts reports whether the write takes part in finding losses.
 func (w *write) counts() bool { return w.kind != book.Renewal && w.m.Host != "" }
 
-// meet compares what this machine has seen of the store with what the store says. The lineage is written before
-// anything else is, and by itself, for what follows may be refused.
+// meet compares this machine's memory of the store with the store. It writes the lineage first and by itself, since the
+// rest may be refused.
 //
-// If we die before the commit, the next writer finds the same; if after it, what follows is decided by it.
+// If we die before the commit, the next writer finds the same. If we die after it, the new lineage decides what follows.
 func (w *write) meet(ctx context.Context, c *pgconn.PgConn) error {
 	row := w.fleet
 	row.Lineage = w.m.Lineage(row.Lineage, w.written, w.tx.Now())
@@ -292,10 +288,10 @@ func (w *write) meet(ctx context.Context, c *pgconn.PgConn) error {
 	return cmp.Or(w.save(ctx, c, row, table.Fleets().Put(row)), error(passed{errMet}))
 }
 
-// commit writes what was decided.
+// commit writes the decision.
 func (w *write) commit(ctx context.Context, c *pgconn.PgConn) error {
 	list := w.tx.Save()
-	if !w.begun && len(list) > 0 { // nothing was asked
+	if !w.begun && len(list) > 0 { // the rule asked nothing
 		if err := w.read(ctx, c, nil); err != nil {
 			return err
 		}
@@ -307,7 +303,7 @@ func (w *write) commit(ctx context.Context, c *pgconn.PgConn) error {
 	return w.save(ctx, c, row, list...)
 }
 
-// save writes. If we die after it and before the machine remembers it, the write is not missed should the store lose it.
+// save writes. If we die before the machine remembers the write, and the store loses it, nobody notices.
 func (w *write) save(ctx context.Context, c *pgconn.PgConn, row table.Fleet, list ...table.Statement) error {
 	counts := len(list) > 0 && w.counts()
 	seen := store.Seen{
@@ -347,12 +343,12 @@ func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement
 	})
 }
 
-// begins returns the statements by which a transaction begins.
+// begins returns the first statements of a transaction.
 func (d *DB) begins(how string) []table.Statement {
 	return append([]table.Statement{{SQL: how}}, d.limits...)
 }
 
-// clock reads the store's clock, and beside it this machine's, unless somebody gave the store another.
+// clock reads the store's clock and this machine's, unless an option replaces the store's.
 func (d *DB) clock(now, local *time.Time) table.Statement {
 	s := table.Statement{SQL: clock}
 	if d.now != nil {
@@ -360,7 +356,7 @@ func (d *DB) clock(now, local *time.Time) table.Statement {
 		s = table.Statement{SQL: "select set_config('stint.now', $1, true)", Args: []any{fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6)}}
 	}
 	s.Scan = func(row table.Scanner) error {
-		var seconds string // with six places
+		var seconds string // with six decimals
 		err := row.Scan(&seconds)
 		if err != nil {
 			return err

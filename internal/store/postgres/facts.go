@@ -11,8 +11,8 @@ import (
 	"stint/internal/store/table"
 )
 
-// Section reads a section of a service file, https://www.postgresql.org/docs/current/libpq-pgservice.html.
-// It is empty where there is none: then the driver fails, and says why.
+// Section reads a section of a service file, https://www.postgresql.org/docs/current/libpq-pgservice.html. It is empty
+// if there is none: then the driver fails, and tells why.
 func Section(path, name string) map[string]string {
 	file, err := pgservicefile.ReadServicefile(path)
 	if err != nil {
@@ -25,28 +25,28 @@ func Section(path, name string) map[string]string {
 	return s.Settings
 }
 
-// Condition has the facts that a server tells of itself.
+// Condition holds a server's facts about itself.
 type Condition struct {
 	Version           int // of PostgreSQL, such as 150018
-	Schema            int // of the fleet: its version; 0: there is none
-	Compat            int // the oldest program that may use it, by the version that it knows
-	Known             int // the version that this program knows
+	Schema            int // version of the fleet's schema; 0: none
+	Compat            int // the oldest program that may use it, by its schema version
+	Known             int // this program's schema version
 	Standby           bool
-	Role              string // that is connected
-	Superuser         bool   // it may do anything
-	Owner             bool   // the schema is its own: it may change and drop all of it
-	DeletesClaims     bool   // it may: an epoch may be granted twice then
-	Writes            bool   // it may
-	Connections       int    // that the server has room for
-	Busy              int    // of these
+	Role              string // the connected role
+	Superuser         bool   // the role may do anything
+	Owner             bool   // the role owns the schema, and may change and drop all of it
+	DeletesClaims     bool   // the role may delete claims: an epoch may then be granted twice
+	Writes            bool   // the role may write
+	Connections       int    // the server's limit
+	Busy              int    // connections in use
 	NoSync            bool   // fsync is off
 	NoFullPages       bool   // full_page_writes is off
-	Synchronous, Late int    // standbys that have all that was acknowledged, and that may not
+	Synchronous, Late int    // standbys that confirm each write, and others
 	Now               time.Time
 	Lineage           fleet.Lineage
 }
 
-// A role without privileges sees of replication only that it is there: it counts as not synchronous.
+// A role without privileges sees only that replication exists: it counts as not synchronous.
 const condition = `select current_setting('server_version_num')::bigint, pg_is_in_recovery(), current_user::text,
 (select rolsuper from pg_roles where rolname = current_user),
 coalesce((select pg_has_role(current_user, nspowner, 'usage') from pg_namespace where oid = to_regnamespace($1)), false),
@@ -59,7 +59,7 @@ current_setting('fsync') = 'off', current_setting('full_page_writes') = 'off',
 (select count(*) from pg_stat_replication where coalesce(sync_state, '') not in ('sync', 'quorum')),
 floor(extract(epoch from clock_timestamp()) * 1000)::bigint`
 
-// Condition asks the server of itself, for the doctor.
+// Condition asks the server about itself, for the doctor.
 func (d *DB) Condition(ctx context.Context) (s Condition, err error) {
 	err = d.line.use(ctx, false, func(ctx context.Context, c *pgconn.PgConn) error {
 		return run(ctx, c, []table.Statement{{SQL: condition, Args: []any{d.schema}, Scan: func(row table.Scanner) error {

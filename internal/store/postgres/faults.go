@@ -11,16 +11,16 @@ import (
 	"stint/internal/fleet"
 )
 
-// decidedError is an error by which a write was decided against: no second try changes it.
+// decidedError is a rule's refusal of a write: no retry changes it.
 type decidedError struct{ error }
 
-// silenceError is the end of patience.
+// silenceError tells that the time for all tries is over.
 type silenceError struct{ most time.Duration }
 
 func (s silenceError) Error() string { return fmt.Sprintf("the store did not answer in %s", s.most) }
 
-// passed is an error after which a second try may go better: the connection broke, and nobody knows
-// what the server has done; or another did the same at the same time.
+// passed is an error that a retry may overcome: the connection broke, and nobody knows whether the server wrote; or
+// another process did the same at the same time.
 type passed struct{ error }
 
 func (p passed) Unwrap() error { return p.error }
@@ -41,14 +41,13 @@ const (
 	codeStarting   = "57P03"
 )
 
-// passing are the errors that may be over in a moment: another writer, a server that restarts, or one
-// that is no primary, or not yet.
+// passing reports whether an error may be over in a moment: another writer, a server that restarts, or one that is not
+// the primary yet or any more.
 func passing(code string) bool {
 	return slices.Contains([]string{"40001", "40P01", codeLocked, "57P01", "57P02", codeStarting, codeReadOnly, codeBusy}, code)
 }
 
-// again reports whether a second try may go better. A read is not repeated when no server is reached:
-// its caller can look again.
+// again reports whether a retry may succeed. A read is not retried if no server is reached: its caller can look again.
 func again(err error, writes bool) bool {
 	var (
 		server      *pgconn.PgError
@@ -69,7 +68,7 @@ func again(err error, writes bool) bool {
 	return false
 }
 
-// translate adds to errors what the operator can do about them.
+// translate adds to errors what the operator can do.
 func translate(err error) error {
 	const goOn = "; sessions that are at work go on until their leases end"
 	var (
@@ -93,7 +92,7 @@ func translate(err error) error {
 	return err
 }
 
-// hints returns the way out of an error of the server; empty: nobody knows one.
+// hints returns the remedy for a server's error; empty: none known.
 func hints(code string) string {
 	return map[string]string{
 		codeForbidden:  "a role such as stint_FLEET_ro only reads: to write, connect as the fleet's role; one that lacks a right gets it by stint store migrate, as the owner of the schema",

@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// A write is tried for so long, as SQLite's is: it must stay below the time a unit has to stop, or
-	// a cancelled worker could not record its end.
+	// The time for all tries of a write, as for SQLite: it must stay below the time a unit has to stop, or a cancelled
+	// worker could not record its end.
 	patience = 15 * time.Second
-	// A connection that nobody uses is closed after this time: a server has few.
+	// An unused connection is closed after this time: a server has few.
 	idle = 5 * time.Second
-	// The server is dead if it does not answer a dial for so long.
+	// A server that does not answer a dial for this time counts as dead.
 	dialing = 5 * time.Second
 )
 
-// line is a process's one connection, made when it is used and closed when it is not.
+// line is a process's one connection, opened on demand and closed when unused.
 type line struct {
 	config *pgconn.Config
-	most   time.Duration       // how long a transaction is tried
-	free   chan *pgconn.PgConn // has nil or the connection; a transaction takes it out
+	most   time.Duration       // time for all tries of a transaction
+	free   chan *pgconn.PgConn // holds nil or the connection; a transaction takes it out
 	closes *time.Timer
 	closed atomic.Bool
 }
@@ -42,9 +42,8 @@ func newLine(config *pgconn.Config, most time.Duration) *line {
 	return l
 }
 
-// writable refuses a server that takes no writes, so that the next address is tried. A server says by
-// itself whether it does; a pooler has to be asked, since it says what one of its servers said once, maybe
-// before that was promoted or deposed.
+// writable refuses a server that takes no writes, so that the next address is tried. A server tells by itself; a pooler
+// must be asked, since it repeats what one of its servers told once, perhaps before a failover.
 func writable(several bool) pgconn.ValidateConnectFunc {
 	return func(ctx context.Context, c *pgconn.PgConn) error {
 		if !several && c.ParameterStatus("in_hot_standby") == "off" && c.ParameterStatus("default_transaction_read_only") == "off" {
@@ -54,12 +53,11 @@ func writable(several bool) pgconn.ValidateConnectFunc {
 	}
 }
 
-// use runs a transaction on the connection, and again where a second try may go better, for as long
-// as patience lasts.
+// use runs a transaction on the connection, and retries while a retry may succeed and patience lasts.
 func (l *line) use(ctx context.Context, writes bool, transact func(context.Context, *pgconn.PgConn) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, l.most, silenceError{l.most})
 	defer cancel()
-	var last error // of the tries before
+	var last error // of the try before
 	for pause := 5 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		err := l.once(ctx, transact)
 		var d decidedError
@@ -108,8 +106,8 @@ func (l *line) once(ctx context.Context, transact func(context.Context, *pgconn.
 	return err
 }
 
-// awaitEnd waits until a server knows that nobody waits for its answer any more. If the process ended before that, the
-// server would go on, with the fleet's row, for as long as a standby is away that it waits for.
+// awaitEnd waits until the server knows that its client has gone. If the process ended before that, the server could
+// wait for an absent standby without end, and hold the fleet's row.
 func awaitEnd(c *pgconn.PgConn) {
 	select {
 	case <-c.CleanupDone():
@@ -117,8 +115,8 @@ func awaitEnd(c *pgconn.PgConn) {
 	}
 }
 
-// keep is a connection that may serve once more, or nil. One that a failure left in a transaction is
-// closed, by which the server undoes it.
+// keep returns a connection that can be used again, or nil. It closes one that a failure left in a transaction, so that
+// the server undoes it.
 func (l *line) keep(c *pgconn.PgConn) *pgconn.PgConn {
 	if c == nil || c.IsClosed() {
 		return nil
@@ -130,7 +128,7 @@ func (l *line) keep(c *pgconn.PgConn) *pgconn.PgConn {
 	return nil
 }
 
-// rest closes the connection if nobody uses it.
+// rest closes an unused connection.
 func (l *line) rest() {
 	select {
 	case c := <-l.free:
@@ -148,7 +146,7 @@ func hangUp(c *pgconn.PgConn) {
 	_ = c.Close(ctx) // the server finds out
 }
 
-// close closes the connection, or has the transaction close it that is at work.
+// close closes the connection, or lets the transaction that uses it do so.
 func (l *line) close() error {
 	l.closed.Store(true)
 	l.closes.Stop()

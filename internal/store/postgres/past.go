@@ -14,21 +14,20 @@ import (
 	"stint/internal/store/table"
 )
 
-// past has this machine's knowledge of the store's past. Without a memory it knows nothing, and asks for
-// nothing.
+// past is this machine's knowledge of the store's past. Without a memory it knows nothing and asks nothing.
 type past struct {
 	memory store.Memory
 	pause  time.Duration
 	host   func() string
 }
 
-// errMet has a write tried once more: the store's lineage was written first.
+// errMet makes a write start again: the store's lineage was written first.
 var errMet = errors.New("the store's lineage was written")
 
-// ErrDeposed is a server from which the fleet has moved on.
+// ErrDeposed reports a server whose place a standby took.
 var ErrDeposed = errors.New("another server took its place")
 
-// deposed is an error about a server from which the fleet has moved on, to a standby of it.
+// deposed describes a server whose place a standby took.
 type deposed struct{ book.Meeting }
 
 func (d deposed) Error() string {
@@ -38,8 +37,8 @@ func (d deposed) Error() string {
 
 func (d deposed) Is(target error) bool { return target == ErrDeposed }
 
-// Restored takes a person's word that the server's data are those of a backup: nothing is granted for as long as
-// after every loss, and epochs go on higher.
+// Restored records a person's word that the server's data come from a backup: nothing is granted for the time after a
+// loss, and epochs grow.
 func (d *DB) Restored(ctx context.Context) (l fleet.Lineage, err error) {
 	err = d.Change(ctx, book.Any, func(p book.Tx) error {
 		l = p.Restored(d.past.pause)
@@ -48,7 +47,7 @@ func (d *DB) Restored(ctx context.Context) (l fleet.Lineage, err error) {
 	return l, err
 }
 
-// meeting returns the facts that are known before the server answers.
+// meeting returns the facts known before the server answers.
 func (p past) meeting() (m book.Meeting) {
 	if p.memory != nil && p.host != nil {
 		m = book.Meeting{Host: p.host(), Seen: p.memory.Seen(), Pause: p.pause}
@@ -56,11 +55,11 @@ func (p past) meeting() (m book.Meeting) {
 	return m
 }
 
-// The name of a file of the log begins with the timeline on which it is written. A standby writes none.
+// The name of a log file begins with its timeline. A standby writes none.
 const origin = `select system_identifier, case when pg_is_in_recovery() then '00000000' else pg_walfile_name(pg_current_wal_lsn()) end,
 current_setting('synchronous_standby_names') from pg_control_system()`
 
-// asks has the server say who it is, if this machine can compare that with anything.
+// asks asks the server for its identity, if this machine can compare it.
 func (p past) asks(m *book.Meeting) []table.Statement {
 	if m.Host == "" {
 		return nil
@@ -76,8 +75,7 @@ func (p past) asks(m *book.Meeting) []table.Statement {
 	}}}
 }
 
-// guard has a connection to a server that was deposed end at once where there are other addresses: the
-// next of them is tried.
+// guard closes a connection to a deposed server at once if there are other addresses: the next is tried.
 func (p past) guard(config *pgconn.Config) {
 	validate := config.ValidateConnect
 	if p.memory == nil || len(config.Fallbacks) == 0 {

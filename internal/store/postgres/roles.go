@@ -12,19 +12,18 @@ import (
 	"stint/internal/store/table"
 )
 
-// Role is the name of the role that does a fleet's daily work. It owns nothing, and deletes nothing but
-// rows of the tables that shrink.
+// Role names the role for a fleet's daily work. It owns nothing, and deletes rows only in tables that shrink.
 func Role(name fleet.Name) string { return "stint_" + string(name) }
 
-// Reader is the name of the role that only looks: for dashboards.
+// Reader names the role that only reads, for dashboards.
 func Reader(name fleet.Name) string { return Role(name) + "_ro" }
 
-// makes returns the statement by which an administrator makes a role: stint makes none, and knows no password.
+// makes returns the statement with which an administrator makes a role: stint makes none, and knows no password.
 func makes(role string, connections int) string {
 	return fmt.Sprintf("create role %s login connection limit %d;", quoted(role), connections)
 }
 
-// grants returns the statements that give a role its rights in the schema, and no others there.
+// grants returns the statements that give a role its rights in the schema, and take away all others.
 func (d *DB) grants(role string, works bool) string {
 	var s strings.Builder
 	say := func(format string) { fmt.Fprintf(&s, format+";\n", d.schema, quoted(role)) }
@@ -35,7 +34,7 @@ func (d *DB) grants(role string, works bool) string {
 		return s.String()
 	}
 	var (
-		all       = []string{d.schema + ".acknowledged"} // which is not of the record
+		all       = []string{d.schema + ".acknowledged"} // it is not part of the record
 		shrinking []string
 	)
 	for _, t := range table.NewTx(rank.Settings{}, nil).Tables() {
@@ -44,7 +43,7 @@ func (d *DB) grants(role string, works bool) string {
 			shrinking = append(shrinking, name)
 		}
 	}
-	say("grant update (" + table.FleetColumns() + ") on %s.fleet to %s") // not the numbers of the schema
+	say("grant update (" + table.FleetColumns() + ") on %s.fleet to %s") // except the schema's versions
 	fmt.Fprintf(&s, "grant insert, update on %s to %s;\n", strings.Join(all, ", "), quoted(role))
 	fmt.Fprintf(&s, "grant delete on %s to %s;\n", strings.Join(shrinking, ", "), quoted(role))
 	return s.String()
@@ -56,10 +55,10 @@ select string_agg(relname || coalesce(relacl::text, '') || coalesce((
 select string_agg(attname || attacl::text, '' order by attname) from pg_attribute where attrelid = pg_class.oid and attacl is not null), ''), '' order by relname)
 from pg_class where relnamespace = to_regnamespace($1)), '')`
 
-// The roles of these names, but the one that owns the schema: it may do anything there.
+// The roles of these names. The schema's owner needs no rights: it may do anything there.
 const others = `select rolname::text, (select nspowner from pg_namespace where nspname = $1) is distinct from oid from pg_roles where rolname in ($1, $2)`
 
-// grant gives the fleet's roles their rights, if they exist. The step is empty if they had just these.
+// grant gives the fleet's roles their rights, if the roles exist. The step is empty if nothing changed.
 func (d *DB) grant(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did Step, lacks []string, err error) {
 	exists := map[string]bool{}
 	grantee := map[string]bool{}

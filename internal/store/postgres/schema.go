@@ -13,31 +13,30 @@ import (
 	"stint/internal/fleet"
 )
 
-// schemaOf is the schema of a fleet, quoted.
+// schemaOf returns the quoted name of a fleet's schema.
 func schemaOf(name fleet.Name) string { return quoted(Role(name)) }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// The tables that are written most: with room in their pages a row moves to no other, and no index
-// has to follow.
+// The busiest tables get room in their pages: an updated row stays in its page, and no index changes.
 const roomy = "alter table %s set (fillfactor = 50)"
 
 func hot() []string {
 	return []string{"fleet", "hosts", "heard", "rankings", "agents", "spent", "claims"}
 }
 
-// Migrated lists the changes that were made to a fleet's schema.
+// Migrated lists changes to a fleet's schema.
 type Migrated struct {
 	Steps []Step
-	Lacks []string // how an administrator makes the fleet's roles that there are not, as SQL
+	Lacks []string // SQL with which an administrator makes the fleet's missing roles
 }
 
-// Step is one thing that was done, as SQL.
+// Step is one change, as SQL.
 type Step struct{ Name, SQL string }
 
-// Migrate makes a fleet's schema, or brings it up to date, as its owner, and grants the fleet's roles
-// what they need there. It is never done on the way: hosts of one fleet are upgraded one by one. Each
-// step is a transaction; if we die between two, the next call goes on.
+// Migrate makes a fleet's schema or brings it up to date, as its owner, and gives the fleet's roles their rights. No
+// other command does so: a fleet's hosts are upgraded one by one. Each step is a transaction; if we die between two, the
+// next call goes on.
 func Migrate(ctx context.Context, o Options) (m Migrated, err error) {
 	d, err := Open(o)
 	if err != nil {
@@ -55,7 +54,7 @@ func (d *DB) migrate(ctx context.Context, name fleet.Name) (all Migrated, err er
 				return err
 			}
 			if did, err = d.next(ctx, c, name); err != nil || d.dryRun {
-				return err // and the connection is closed, which undoes it
+				return err // the connection is closed, which undoes it
 			}
 			return say(ctx, c, "commit")
 		})
@@ -69,7 +68,7 @@ func (d *DB) migrate(ctx context.Context, name fleet.Name) (all Migrated, err er
 	}
 }
 
-// next does what is to be done next, if anything; in a dry run all of it.
+// next does the next step, if any; a dry run does all of them.
 func (d *DB) next(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (m Migrated, err error) {
 	for {
 		step, err := d.step(ctx, c, name)
@@ -90,7 +89,7 @@ func (d *DB) next(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (m Mig
 	return m, err
 }
 
-// step makes what is to be made next, if anything.
+// step does the next step of the schema, if any.
 func (d *DB) step(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did Step, err error) {
 	have, err := d.version(ctx, c)
 	switch {
@@ -111,14 +110,14 @@ func (d *DB) step(ctx context.Context, c *pgconn.PgConn, name fleet.Name) (did S
 	return did, nil
 }
 
-// atOnce reports whether another has made the same schema or table at the same time.
+// atOnce reports whether somebody made the same schema or table at the same time.
 func atOnce(err error) bool {
 	var server *pgconn.PgError
 	return errors.As(err, &server) && slices.Contains([]string{"23505", "42P06", "42P07"}, server.Code)
 }
 
-// version is the version of the schema, which nobody else changes or uses in this transaction; 0: there
-// is none. While this waits for the lock all others wait behind it: not for longer than this.
+// version returns the schema's version, and locks the schema for this transaction; 0: there is none. All others wait
+// behind the lock, so it waits at most five seconds.
 func (d *DB) version(ctx context.Context, c *pgconn.PgConn) (have int, err error) {
 	var there bool
 	if err := ask(ctx, c, "select to_regclass($1) is not null", []any{d.schema + ".fleet"}, &there); err != nil || !there {
@@ -131,19 +130,19 @@ func (d *DB) version(ctx context.Context, c *pgconn.PgConn) (have int, err error
 	return have, err
 }
 
-// text is the SQL of the step that leads on from a version.
+// text returns the SQL of the step after a version.
 func (d *DB) text(name fleet.Name, have int) string {
 	var s strings.Builder
 	step := d.steps[have]
 	s.WriteString("set local lock_timeout = '5s';\n")
-	if have == 0 { // afterwards the owner need not be one who may make schemas
+	if have == 0 { // later steps need no right to make schemas
 		fmt.Fprintf(&s, "create schema if not exists %s;\n", d.schema)
 	}
 	fmt.Fprintf(&s, "set local search_path = %s;\n", d.schema)
 	s.WriteString(dialect(step.SQL))
 	if have == 0 {
 		s.WriteString("\nalter table fleet add column schema integer not null default 0, add column compat integer not null default 1;\n")
-		fmt.Fprintf(&s, "insert into fleet (one, name, workspace) values (1, '%s', '');\n", name) // of a-z, 0-9 and _
+		fmt.Fprintf(&s, "insert into fleet (one, name, workspace) values (1, '%s', '');\n", name) // the name has only a-z, 0-9 and _
 		for _, t := range hot() {
 			fmt.Fprintf(&s, roomy+";\n", t)
 		}
@@ -155,8 +154,7 @@ func (d *DB) text(name fleet.Name, have int) string {
 	return s.String()
 }
 
-// dialect says a schema that is written for SQLite in PostgreSQL's words. Text sorts by its bytes, as
-// it does there.
+// dialect translates a schema from SQLite to PostgreSQL. Text sorts by its bytes in both.
 func dialect(sql string) string {
 	for _, r := range []struct{ pattern, with string }{
 		{`\) strict(, without rowid)?;`, ");"},

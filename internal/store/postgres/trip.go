@@ -12,12 +12,12 @@ import (
 	"stint/internal/store/table"
 )
 
-// The server reads all of a message before it runs any of it: a longer one is sent in parts.
+// The server reads a whole message before it runs any of it: a longer one is sent in parts.
 const longest = 1 << 20
 
 // run runs statements in one round trip, unless they are long. They go as one text with their values in it: for a
-// statement that is run once this costs the server a third less than one that it is to plan for any values. Their rows
-// are taken when all of them are here: a trip that is repeated after a failure gives none twice.
+// statement that runs once, this costs the server a third less than a plan for any values. Rows are scanned after all
+// have arrived, so that a retried trip yields none twice.
 func run(ctx context.Context, c *pgconn.PgConn, list []table.Statement) (err error) {
 	var (
 		sql   []byte
@@ -50,14 +50,14 @@ func run(ctx context.Context, c *pgconn.PgConn, list []table.Statement) (err err
 	return nil
 }
 
-// row is a row of an answer, as text.
+// row is one row of an answer, as text.
 type row struct {
 	kinds  *pgtype.Map
 	fields []pgconn.FieldDescription
 	values [][]byte
 }
 
-// Scan reads the row into places.
+// Scan reads the row into variables.
 func (r row) Scan(dest ...any) error {
 	if len(dest) != len(r.fields) {
 		return fmt.Errorf("%d places for %d columns", len(dest), len(r.fields))
@@ -70,17 +70,17 @@ func (r row) Scan(dest ...any) error {
 	return nil
 }
 
-// say runs one statement, or several of a text.
+// say runs one statement, or several in one text.
 func say(ctx context.Context, c *pgconn.PgConn, sql string) error {
 	return run(ctx, c, []table.Statement{{SQL: sql}})
 }
 
-// ask reads the one row of an answer.
+// ask reads an answer of one row.
 func ask(ctx context.Context, c *pgconn.PgConn, sql string, args []any, into ...any) error {
 	return run(ctx, c, []table.Statement{{SQL: sql, Args: args, Scan: func(row table.Scanner) error { return row.Scan(into...) }}})
 }
 
-// appendStatement appends a statement with its values in their places. It has no other dollar signs.
+// appendStatement appends a statement with its values in place. A $ must mark a value.
 func appendStatement(sql []byte, s table.Statement) ([]byte, error) {
 	values, err := s.Values()
 	if err != nil {
@@ -101,7 +101,7 @@ func appendStatement(sql []byte, s table.Statement) ([]byte, error) {
 	return append(sql, ';'), nil
 }
 
-// appendValue appends a value as a literal of no type: its place says which it is.
+// appendValue appends a value as an untyped literal: its place gives the type.
 func appendValue(sql []byte, v any) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -116,8 +116,8 @@ func appendValue(sql []byte, v any) ([]byte, error) {
 	return nil, fmt.Errorf("a %T is no value of a store", v)
 }
 
-// appendText appends a text. It is one to the server whatever its settings say of backslashes. A backslash is written as a
-// number: there are encodings in which the second half of another character is one.
+// appendText appends a text literal that does not depend on the server's settings for backslashes. A backslash is
+// written as a number: in some encodings it is the second half of a character.
 func appendText(sql []byte, text string) []byte {
 	if strings.ContainsAny(text, `'\`) {
 		sql, text = append(sql, " E"...), strings.NewReplacer(`'`, `''`, `\`, `\134`).Replace(text)

@@ -8,13 +8,11 @@ import (
 	"stint/internal/store/table"
 )
 
-// maxDamage bounds what [DB.Damage] lists: a file is as useless with twenty faults as with a
-// thousand.
+// maxDamage bounds the list of [DB.Damage]: a file with twenty faults is as useless as one with a thousand.
 const maxDamage = 20
 
-// Damage has SQLite read all of the store and says, in a line each, what in it is
-// damaged. It takes time with the size of the store, and holds up no writer. A store that
-// is so damaged that it cannot be read is an error.
+// Damage has SQLite read the whole store and describes each fault in a line. Its time grows with the store, and it
+// delays no writer. A store too damaged to read is an error.
 func (d *DB) Damage(ctx context.Context) (faults []string, err error) {
 	err = d.Read(ctx, func(time.Time) []table.Statement {
 		return []table.Statement{{SQL: fmt.Sprintf("pragma integrity_check(%d)", maxDamage), Scan: func(row table.Scanner) error {

@@ -9,27 +9,26 @@ import (
 	"stint/internal/store"
 )
 
-// Start is a start of the machine, and the time since, by a clock that nobody sets and that goes on
-// while the machine sleeps.
+// Start is a boot of the machine, and the time since, sleep included, by a clock that nobody sets.
 type Start struct {
-	ID      string // empty: nobody knows
+	ID      string // empty: unknown
 	Elapsed time.Duration
 }
 
-// clocks are those that the store's time depends on, all read at once.
+// clocks are the clocks behind the store's time, all read at once.
 type clocks struct {
-	wall  time.Time // the machine's
+	wall  time.Time // the machine's clock
 	start Start
-	boot  string    // the start since which the store's goes
-	zero  time.Time // when that was, by the store's
+	boot  string    // the boot that set the store's clock
+	zero  time.Time // the time of that boot by the store's clock
 }
 
-// wound reports whether the store's clock goes since this start of the machine.
+// wound reports whether this boot of the machine has set the store's clock.
 func (c clocks) wound() bool { return c.start.ID != "" && c.start.ID == c.boot }
 
-// now is the time by the store's clock. It goes by the time since the machine's start, so that a person or a time
-// server who sets the machine's clock ends no lease and makes none longer. Where nobody has written since that start,
-// or nobody knows the start, it is the machine's clock.
+// now returns the time by the store's clock. It counts from the machine's boot, so that setting the machine's clock
+// neither ends a lease nor makes one longer. If nobody has written since the boot, or the boot is unknown, it is the
+// machine's clock.
 func (c clocks) now() time.Time {
 	if c.wound() {
 		return c.zero.Add(c.start.Elapsed)
@@ -37,8 +36,8 @@ func (c clocks) now() time.Time {
 	return c.wall
 }
 
-// clocks reads them in a transaction. A store that was moved since it was opened is refused: what is written here now,
-// nobody reads.
+// clocks reads the clocks in a transaction. It refuses a store that was moved since it was opened: nobody would read
+// what is written here.
 func (d *DB) clocks(ctx context.Context, on *sql.Conn) (c clocks, err error) {
 	c.wall = d.now()
 	if d.start != nil {
@@ -55,8 +54,8 @@ func (d *DB) clocks(ctx context.Context, on *sql.Conn) (c clocks, err error) {
 	return c, store.Moved(moved)
 }
 
-// wind is the time by which a write goes. The first write after a start sets the store's clock by the machine's, and
-// so does a fire that finds the two more than a minute apart: claims that stand keep the time that is left to them.
+// wind returns a write's time. The first write after a boot sets the store's clock by the machine's, and so does a fire
+// that finds them more than a minute apart: claims keep the time that they have left.
 func (d *DB) wind(ctx context.Context, on *sql.Conn, fire bool) (time.Time, error) {
 	c, err := d.clocks(ctx, on)
 	if err != nil || c.start.ID == "" {

@@ -1,12 +1,11 @@
-// Package sqlite is the fleet's memory: one SQLite file that many short-lived
-// processes open at once. It owns the file: who may open it, its schema, its lock and its clock.
+// Package sqlite keeps the fleet's memory in one SQLite file, which many short-lived processes open at once. It owns the
+// file: who may open it, its schema, its lock and its clock.
 //
-// Every exported method is one transaction with one reading of the clock. A write reads it once it
-// holds the write lock, so that waiting for the lock neither shortens a time-to-live nor lets an
-// expired claim pass for a live one; a read does so before its first statement, and holds up no
-// writer. Writes under a claim repeat its holder and epoch. Nothing is decided here: package book
-// decides, on rows that package table reads and writes. The caller must not keep a result for longer
-// than it can afford to be wrong, since other processes write between any two calls.
+// Every exported method is one transaction with one reading of the clock. A write reads it once it holds the write lock:
+// waiting for the lock neither shortens a time-to-live nor makes an expired claim look alive. A read does so before its
+// first statement, and delays no writer. Writes under a claim repeat its holder and epoch. Package book decides, on rows
+// that package table reads and writes. Other processes write between any two calls: a caller must not keep a result
+// longer than it can afford to be wrong.
 package sqlite
 
 import (
@@ -30,35 +29,33 @@ import (
 	"stint/internal/store/table"
 )
 
-// File is the store's name in the state folder.
+// File is the store's file name in the state folder.
 const File = "stint.db"
 
 const (
-	// A claim takes well under a millisecond; the wait is for storms, where
-	// SQLite's back-off is not fair. It must stay below the time a unit has to
-	// stop, or a cancelled worker could not record its end.
+	// A claim takes well under a millisecond; the wait is for storms, where SQLite's back-off is not fair. It must stay
+	// below the time a unit has to stop, or a cancelled worker could not record its end.
 	busyTimeoutMillis = "15000"
-	// A writer locks at its start, for one that upgrades its lock half-way can be refused however long it waits.
+	// A writer locks at its start: an upgrade half-way can be refused, however long it waits.
 	beginWrite = "begin immediate"
 	beginRead  = "begin deferred"
 	// Readers and one writer at a time, without blocking each other.
 	journalMode = "WAL"
-	// A grant that was announced must survive a power cut.
+	// A grant that a caller knows of must survive a power cut.
 	synchronous = "FULL"
-	// Statements that a connection keeps ready: supervisors repeat a few of them.
+	// Statements that a connection keeps prepared: supervisors repeat a few.
 	statements = "32"
-	// One connection: a process does one thing at a time here, and a second
-	// connection costs a millisecond to open.
+	// One connection: a process does one thing at a time here, and a second connection costs a millisecond.
 	maxConnections = 1
 )
 
-// How a file is opened.
+// mode is the way to open a file.
 type mode int
 
 const (
 	writes mode = iota
 	reads
-	frozen // a file that nobody can write is read without any lock
+	frozen // a file that nobody can write; no lock is taken
 )
 
 var _ store.Store = (*DB)(nil)
@@ -74,24 +71,23 @@ type DB struct {
 	learn  rank.Settings
 	dryRun bool
 	path   string
-	file   os.FileInfo // of the file that was opened; nil in memory
+	file   os.FileInfo // the file that was opened; nil in memory
 }
 
-// Options say which store to open, and whose it must be.
+// Options name a store and its owner.
 type Options struct {
 	Dir       string // the state folder
 	Fleet     fleet.Name
 	Workspace string
-	Now       func() time.Time // by the machine's clock, which may be set
-	Start     func() Start     // of the machine; nil: the machine's clock is the store's
-	Settings  rank.Settings    // by which grades are learnt from
-	Host      func() string    // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
-	DryRun    bool             // undo whatever is written; a store that is missing is made in memory
+	Now       func() time.Time // the machine's clock, which may be set
+	Start     func() Start     // the machine's boot; nil: the store uses the machine's clock
+	Settings  rank.Settings    // for learning from grades
+	Host      func() string    // this machine's identity, for cooldowns after its own sessions; nil or empty: it has none
+	DryRun    bool             // undo every write; a missing store is made in memory
 }
 
-// Open opens the store for writing, and makes it, folder included, when there is
-// none. A store of another fleet or workspace, or of a newer schema, is refused
-// with an error that wraps [fleet.ErrUsage].
+// Open opens the store for writing, and makes it, with its folder, if there is none. A store of another fleet or
+// workspace, or of a newer schema, is refused with an error that wraps [fleet.ErrUsage].
 func Open(ctx context.Context, o Options) (*DB, error) {
 	path := filepath.Join(o.Dir, File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -105,12 +101,11 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return open(ctx, path, o, writes)
 }
 
-// OpenRead opens an existing store for reading. Without one it returns an error
-// that wraps [fleet.ErrNotFound] and creates nothing.
+// OpenRead opens an existing store for reading. Without one it returns an error that wraps [fleet.ErrNotFound] and
+// creates nothing.
 //
-// Even a reader makes a file beside the store, to see what writers do. On a disk that is full
-// or read-only it cannot, and nor can a writer: then the file itself is read, unless a log of
-// writes that are not in it stands beside it.
+// Even a reader makes a file beside the store, to see what writers do. On a full or read-only disk neither can: then the
+// file itself is read, unless a log beside it holds later writes.
 func OpenRead(ctx context.Context, o Options) (*DB, error) {
 	path := filepath.Join(o.Dir, File)
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -129,14 +124,14 @@ func OpenRead(ctx context.Context, o Options) (*DB, error) {
 	return d, nil
 }
 
-// unwritable reports whether an error may come of a disk that cannot be written.
+// unwritable reports whether an error may come from a disk that cannot be written.
 func unwritable(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) &&
 		(e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrCantOpen)
 }
 
-// settled reports whether all that was written is in the file itself.
+// settled reports whether the file itself has all writes.
 func settled(path string) bool {
 	log, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) || err == nil && log.Size() == 0
@@ -234,7 +229,7 @@ func (d *DB) owner(ctx context.Context) (name fleet.Name, workspace, moved strin
 	return name, workspace, moved, err
 }
 
-// update runs fn in a transaction that holds the write lock from its start, and that nothing cuts short.
+// update runs fn in a transaction that holds the write lock from its start. Nothing interrupts it.
 func (d *DB) update(ctx context.Context, fn func(context.Context, *sql.Conn) error) error {
 	defer d.turn(ctx)()
 	if err := ctx.Err(); err != nil {
@@ -249,8 +244,8 @@ func (d *DB) update(ctx context.Context, fn func(context.Context, *sql.Conn) err
 	})
 }
 
-// within runs fn in a transaction. It is begun and ended by hand: the driver begins all of a connection's alike, and
-// database/sql has a goroutine watch each. Neither end may be cut short, or the connection would stay in it.
+// within runs fn in a transaction. It begins and ends it by hand: the driver begins all of a connection's alike, and
+// database/sql has a goroutine watch each. Neither end may be interrupted, or the connection would stay in it.
 func (d *DB) within(ctx context.Context, begin string, fn func(*sql.Conn) (keep bool, err error)) (err error) {
 	c, err := d.sql.Conn(ctx)
 	if err != nil {
@@ -268,13 +263,13 @@ func (d *DB) within(ctx context.Context, begin string, fn func(*sql.Conn) (keep 
 		}
 	}
 	if _, undone := c.ExecContext(whole, "rollback"); err == nil {
-		err = undone // after a failure the transaction may be over already
+		err = undone // the transaction may be over after a failure
 	}
 	return translate(err)
 }
 
-// inPlace fails when the store was removed or replaced since it was opened: writes to a file
-// that nobody can find again would be lost without a word.
+// inPlace fails if the store was removed or replaced since it was opened: writes to a file that nobody can find again
+// would be lost silently.
 func (d *DB) inPlace() error {
 	if d.file == nil {
 		return nil
@@ -287,8 +282,7 @@ func (d *DB) inPlace() error {
 		"nothing was recorded; let the fleet's sessions end, then run: stint init")
 }
 
-// Read reads rows as of one instant. Unlike a write it takes no lock that holds others up, on a
-// store opened for writing either.
+// Read reads rows as of one instant. Even on a store opened for writing, it takes no lock that delays others.
 func (d *DB) Read(ctx context.Context, ask func(now time.Time) []table.Statement) (err error) {
 	return d.within(ctx, beginRead, func(c *sql.Conn) (keep bool, err error) {
 		clocks, err := d.clocks(ctx, c)
@@ -349,8 +343,7 @@ func one(ctx context.Context, on *sql.Conn, s table.Statement) (err error) {
 
 const hintNoStore = "this is not a store; restore stint.db from a backup, or move it away and begin anew: stint init --new-store"
 
-// translate adds to the errors of SQLite and of the system what the operator can do about
-// them.
+// translate adds to errors of SQLite and the system what the operator can do.
 func translate(err error) error {
 	if fleet.Hint(err) != "" {
 		return err

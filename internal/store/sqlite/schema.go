@@ -47,10 +47,9 @@ func apply(ctx context.Context, c *sql.Conn, have int) error {
 	return nil
 }
 
-// create makes a complete store under a name of its own and links it into place:
-// a process that opens stint.db finds either nothing or a finished store in WAL mode, and
-// exactly one of many that create it at once wins. Dying before the link leaves only a stray
-// stint.db.new-* file, which nobody opens.
+// create makes a complete store under a name of its own and links it into place: a process that opens stint.db finds
+// either nothing or a finished store in WAL mode. If many processes create it at once, one wins. Dying before the link
+// leaves only a stray stint.db.new-* file, which nobody opens.
 func create(ctx context.Context, path string, o Options) (err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -105,8 +104,7 @@ func (d *DB) fill(ctx context.Context, o Options) error {
 	})
 }
 
-// inMemory makes a store that ends with the process, for a dry run of a fleet that
-// has none.
+// inMemory makes a store that ends with the process, for a dry run of a fleet without one.
 func inMemory(ctx context.Context, o Options) (*DB, error) {
 	db, err := connectAs("/stint", "memory")
 	if err != nil {
@@ -128,9 +126,8 @@ func syncFolder(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Adopt makes the store at o.Dir belong to o.Workspace, if the workspace it
-// belonged to no longer exists: the operator moved it. It reports the former
-// workspace, or "" when nothing had to change.
+// Adopt gives the store at o.Dir to o.Workspace if its old workspace no longer exists: the operator moved it. It returns
+// the old workspace, or "" if nothing had to change.
 func Adopt(ctx context.Context, o Options) (former string, err error) {
 	path := filepath.Join(o.Dir, File)
 	db, err := connect(path, writes)

@@ -9,17 +9,15 @@ import (
 	"time"
 )
 
-// maxTurn bounds the wait of a writer for its turn: a process that holds it longer does not go on.
+// maxTurn bounds a writer's wait for its turn: the process that holds it may be stopped.
 const maxTurn = 5 * time.Second
 
-// turn waits until the writers of this machine that came before are done. SQLite asks for its lock
-// at longer and longer intervals, so that newcomers overtake those who wait: of a hundred writers
-// some waited as long as all of the others together. The lock of a folder is given on in the order
-// in which it was asked for. Only the order depends on it; without it SQLite's lock excludes all the
-// same.
+// turn waits until the earlier writers of this machine are done. SQLite asks for its lock at growing intervals, so
+// newcomers overtake those who wait: of a hundred writers some waited as long as all others together. A folder's lock is
+// granted in the order of requests. Only that order depends on it; SQLite's lock excludes other writers in any case.
 //
-// Each turn opens the folder for itself and gives its lock back by closing it. One that comes late, after its
-// writer went on without it or the store was closed, is so nobody else's to give back.
+// Each turn opens the folder for itself and releases its lock by closing it. If the lock comes after its writer went on
+// without it or closed the store, nobody else can release it.
 func (d *DB) turn(ctx context.Context) func() {
 	if d.file == nil {
 		return func() {}

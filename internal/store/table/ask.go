@@ -7,15 +7,15 @@ import (
 	"stint/internal/plain"
 )
 
-// Set is values that a question is about.
+// Set is a set of values in a question.
 type Set struct {
-	sql    string // what follows "in", with ? for each value
+	sql    string // follows "in"; ? stands for each value
 	args   []any
-	one    bool                            // at most: then it may stand behind "=", by which an index can be searched
-	values func() (list []any, known bool) // known once the questions were answered that they come from
+	one    bool                            // it has at most one value: "=" in place of "in" lets an index be searched
+	values func() (list []any, known bool) // known once the questions behind them are answered
 }
 
-// In is a set of these values.
+// In returns a set of given values.
 func In[V any](list []V) Set {
 	all, kepts := make([]any, len(list)), make([]any, len(list))
 	for i, v := range list {
@@ -23,29 +23,29 @@ func In[V any](list []V) Set {
 	}
 	sql := "(" + strings.TrimSuffix(strings.Repeat("?, ", len(list)), ", ") + ")"
 	if len(list) == 0 {
-		sql = "(null)" // which nothing is in
+		sql = "(null)" // nothing is in it
 	}
 	return Set{sql, all, false, func() ([]any, bool) { return kepts, true }}
 }
 
-// one is a value where a condition has a set of one.
+// one returns a set of one value.
 func one(v any) Set {
 	s := In([]any{v})
 	s.sql, s.one = "?", true
 	return s
 }
 
-// stored is a value as it is compared: as stores keep it.
+// stored converts a value to the form in which stores keep and compare it.
 func stored(value any) any {
 	v, err := kept(value)
 	if err != nil {
-		panic(err) // it is of a type that no column has
+		panic(err) // no column has its type
 	}
 	return v
 }
 
-// Only is one more condition on what is read, or an order and a limit, with sets in the places of ?. A transaction may
-// know of rows beyond it: who asks leaves them out.
+// Only adds a condition to a question, or an order and a limit. Sets take the places of ?. A transaction may know of
+// other rows, which the caller must leave out.
 type Only struct {
 	SQL  string
 	Sets []Set
@@ -54,14 +54,14 @@ type Only struct {
 // Ask is a question for rows of a table.
 type Ask struct {
 	statement Statement
-	tail      string // of the statement, with ? in it
-	one       bool   // it is for one row at most
+	tail      string // of the statement, with ?
+	one       bool   // it matches one row at most
 	answered  func()
 	known     func() bool
-	column    func(name string) []any // of the rows that it is about
+	column    func(name string) []any // of the rows in the answer
 }
 
-// Col is the values that a column has in the rows that the question is about. It may be asked in the same trip.
+// Col returns a column's values in the rows of an answer. It may be used in another question of the same trip.
 func (q Ask) Col(name string) Set {
 	table, tail, _ := strings.Cut(q.tail, " ")
 	return Set{"(select " + name + " from " + table + " " + tail + ")", q.statement.Args, q.one, func() ([]any, bool) {
@@ -72,15 +72,15 @@ func (q Ask) Col(name string) Set {
 	}}
 }
 
-// question has the parts of a question.
+// question is a question in parts.
 type question struct {
 	where
-	columns []string // of which each has a value of
-	values  []Set    // these; then come those that what is read is bound by
+	columns []string // columns with a condition
+	values  []Set    // their sets, and then those of further conditions
 	name    string
 }
 
-// ask reads conditions: a column and its value, or [Set] of values, or nil for null, again and again, and any [Only].
+// ask reads conditions: pairs of a column and its value, [Set], or nil for null; and any [Only].
 func ask(conditions []any) (q question) {
 	var bounds []Set
 	rest := ""
@@ -96,7 +96,7 @@ func ask(conditions []any) (q question) {
 			conditions = conditions[1:]
 			continue
 		}
-		column, value := conditions[0].(string), conditions[1] //nolint:forcetypeassert // as it is said above
+		column, value := conditions[0].(string), conditions[1] //nolint:forcetypeassert // the caller's duty
 		conditions = conditions[2:]
 		q.columns = append(q.columns, column)
 		q.name += column + ";"
@@ -121,7 +121,7 @@ func ask(conditions []any) (q question) {
 	return q
 }
 
-// put puts sets in the places of a condition, and takes their values.
+// put puts sets into a condition, and collects their values.
 func (q *question) put(condition string, sets []Set) string {
 	for _, s := range sets {
 		condition = strings.Replace(condition, "?", s.sql, 1)
@@ -130,7 +130,7 @@ func (q *question) put(condition string, sets []Set) string {
 	return condition
 }
 
-// numbered returns the end of a statement with the numbers of the values in their places.
+// numbered numbers the places of values in the end of a statement.
 func numbered(tail string) string {
 	var s strings.Builder
 	parts := strings.Split(tail, "?")
@@ -143,8 +143,8 @@ func numbered(tail string) string {
 	return s.String()
 }
 
-// scopes name what is known once the question was answered: one for each combination of values. They are not known
-// while the values are not.
+// scopes names what an answer makes known: one scope for each combination of values. While a value is unknown, so are
+// the scopes.
 func (q question) scopes() (list []string, known bool) {
 	list = []string{q.name}
 	for _, set := range q.values {
@@ -163,7 +163,7 @@ func (q question) scopes() (list []string, known bool) {
 	return list, true
 }
 
-// Holders is the names by which runs hold claims.
+// Holders returns the names under which runs hold claims.
 func Holders(runs Ask) Set {
 	ids := runs.Col("id")
 	return Set{strings.Replace(ids.sql, "select id", "select 'run:' || id", 1), ids.args, ids.one, func() ([]any, bool) {

@@ -16,7 +16,7 @@ func (r Reader) fires(ctx context.Context, from Table[Fire], tail string, args .
 	})
 }
 
-// Fire reads one fire; one that does not exist wraps [fleet.ErrNotFound].
+// Fire reads one fire. Without it the error wraps [fleet.ErrNotFound].
 func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
 	list, err := r.fires(ctx, Fires(), "where id = $1", id)
 	if err == nil && len(list) == 0 {
@@ -28,7 +28,7 @@ func (r Reader) Fire(ctx context.Context, id fleet.FireID) (fleet.Fire, error) {
 	return list[0], nil
 }
 
-// LastFires reads the latest fires that a query asks for, newest first.
+// LastFires reads the latest fires that match a query, newest first.
 func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire, error) {
 	var w where
 	w.add(q.Before != 0, "id < ?", q.Before)
@@ -42,7 +42,7 @@ func (r Reader) LastFires(ctx context.Context, q store.FireQuery) ([]fleet.Fire,
 	return r.fires(ctx, from, tail, args...)
 }
 
-// bounds are a span's first millisecond and the one after its last.
+// bounds returns a span's first millisecond and the one after its last.
 func bounds(s store.Span) []any {
 	if s.To.IsZero() {
 		return []any{s.From.UnixMilli(), math.MaxInt64}
@@ -50,7 +50,7 @@ func bounds(s store.Span) []any {
 	return []any{s.From.UnixMilli(), s.To.UnixMilli()}
 }
 
-// Fallbacks counts the fires of a span for which the external selector failed.
+// Fallbacks counts the fires of a span in which the external selector failed.
 func (r Reader) Fallbacks(ctx context.Context, s store.Span) (n int, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{{
@@ -61,7 +61,7 @@ func (r Reader) Fallbacks(ctx context.Context, s store.Span) (n int, err error) 
 	return n, wrap(err, "read fires")
 }
 
-// Entitled sums up what the fires of a span entitled each category to.
+// Entitled sums up the dues that the fires of a span gave to each category.
 func (r Reader) Entitled(ctx context.Context, s store.Span) (map[fleet.Category]float64, error) {
 	sums, due := map[fleet.Category]float64{}, map[fleet.Category]float64{}
 	err := r.Read(ctx, func(time.Time) []Statement {
@@ -80,7 +80,7 @@ func (r Reader) Entitled(ctx context.Context, s store.Span) (map[fleet.Category]
 	return sums, wrap(err, "read fires")
 }
 
-// GradeChanges reads the latest changes that a query asks for, newest first.
+// GradeChanges reads the latest changes that match a query, newest first.
 func (r Reader) GradeChanges(ctx context.Context, q store.ChangeQuery) ([]fleet.GradeChange, error) {
 	var w where
 	w.add(true, "alarm_at >= ?", max(0, q.Since.UnixMilli()))

@@ -9,7 +9,7 @@ import (
 	"stint/internal/store"
 )
 
-// Ledger reads all that the figures of the store can be worked out from, at one instant.
+// Ledger reads the record from which the store's figures can be computed, as of one instant.
 func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 	l.Claims = map[fleet.Key]fleet.Claim{}
 	var (
@@ -46,7 +46,7 @@ func (r Reader) Ledger(ctx context.Context) (l store.Ledger, err error) {
 	return l, wrap(err, "read ledger")
 }
 
-// struck is the figures that a reset took from its day's account for good.
+// struck returns the amount that a reset took from its day's account for good.
 func struck(r Reset) store.DaySpent {
 	return store.DaySpent{Day: r.At.UTC().Format(time.DateOnly), Spent: fleet.Spent{
 		Scope: r.Scope, Runs: r.Runs - r.KeptRuns, Tokens: r.Tokens - r.KeptTokens, USD: r.USD - r.KeptUSD,
@@ -71,7 +71,7 @@ coalesce(tokens, reserved_tokens), coalesce(usd, reserved_usd) from runs order b
 	}
 }
 
-// missing are the runs and fires that another row speaks of and that are not there, and which run.
+// missing lists the runs and fires that are not there, each with the row that mentions it.
 const missing = `select 'run ' || followed_by || ', which followed run ' || id from runs where followed_by <> '' and followed_by not in (select id from runs)
 union select 'run ' || run || ', which was denied ' || key from denials where run not in (select id from runs)
 union select 'fire ' || fire || ' of run ' || id from runs where fire is not null and fire not in (select id from fires)

@@ -9,13 +9,13 @@ import (
 	"stint/internal/store"
 )
 
-// LaneHolds reads the acquisitions of lanes that lasted into the time since, oldest first.
+// LaneHolds reads the holds of lanes that lasted into the time since, oldest first.
 func (r Reader) LaneHolds(ctx context.Context, since time.Time) (list []fleet.LaneHold, err error) {
 	err = r.EachLaneHold(ctx, since, func(h fleet.LaneHold) { list = append(list, h) })
 	return list, err
 }
 
-// EachLaneHold hands on the same one by one. The index on their end finds those; of a long past they are few.
+// EachLaneHold passes on the same holds one by one. An index on their ends finds them; few are of a long past.
 func (r Reader) EachLaneHold(ctx context.Context, since time.Time, each func(fleet.LaneHold)) error {
 	return wrap(r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{Runs().With("id", "category", "lane", "lane_at", "lane_left").Select(func(r Run) {
@@ -36,7 +36,7 @@ func denials(add func(fleet.DeniedClaim), tail string, args ...any) Statement {
 	return Denials().Select(func(d Denial) { add(d.DeniedClaim) }, tail, args...)
 }
 
-// LastDenials reads the latest denials that a query asks for, newest first.
+// LastDenials reads the latest denials that match a query, newest first.
 func (r Reader) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.DeniedClaim, error) {
 	var w where
 	w.add(q.Run != "", "run = ?", q.Run)
@@ -45,7 +45,7 @@ func (r Reader) LastDenials(ctx context.Context, q store.DenialQuery) ([]fleet.D
 	return read(ctx, r, "denials", func(add func(fleet.DeniedClaim)) Statement { return denials(add, tail, args...) })
 }
 
-// BudgetResets reads what people struck out since a time, oldest first.
+// BudgetResets reads the resets of budgets since a time, oldest first.
 func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Reset, error) {
 	return read(ctx, r, "resets of budgets", func(add func(fleet.Reset)) Statement {
 		return Resets().Select(func(s Reset) {
@@ -54,7 +54,7 @@ func (r Reader) BudgetResets(ctx context.Context, since time.Time) ([]fleet.Rese
 	})
 }
 
-// ReviewTimes reads when somebody reviewed.
+// ReviewTimes reads the times of reviews.
 func (r Reader) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, error) {
 	return read(ctx, r, "reviews", func(add func(time.Time)) Statement {
 		return Statement{
@@ -70,7 +70,7 @@ func (r Reader) ReviewTimes(ctx context.Context, since time.Time) ([]time.Time, 
 	})
 }
 
-// Reviews reads what was decided and found of the work of these runs, or of all.
+// Reviews reads the decisions and checks of these runs' work, or of all.
 func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.RunID]fleet.Review, error) {
 	all := map[fleet.RunID]fleet.Review{}
 	err := r.Read(ctx, func(time.Time) (ask []Statement) {
@@ -87,7 +87,7 @@ func (r Reader) Reviews(ctx context.Context, runs ...fleet.RunID) (map[fleet.Run
 	return all, wrap(err, "read reviews")
 }
 
-// Feedback reads what was said of the work of runs.
+// Feedback reads the feedback on runs' work.
 func (r Reader) Feedback(ctx context.Context) (map[fleet.RunID]fleet.Feedback, error) {
 	all := map[fleet.RunID]fleet.Feedback{}
 	err := r.Read(ctx, func(time.Time) []Statement {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Time is the place of a time in a column of milliseconds that has null for the zero time.
+// Time maps a column of milliseconds to a time; null is the zero time.
 type Time struct{ at *time.Time }
 
-// When is the place of a time.
+// When returns the place of a time.
 func When(t *time.Time) Time { return Time{t} }
 
 // Scan reads the time.
@@ -36,7 +36,7 @@ func (t Time) Value() (driver.Value, error) {
 	return t.at.UnixMilli(), nil
 }
 
-// Flag is the place of a bool in a column of 0 and 1.
+// Flag maps a column of 0 and 1 to a bool.
 type Flag struct{ is *bool }
 
 // Scan reads the bool.
@@ -57,7 +57,7 @@ func (f Flag) Value() (driver.Value, error) {
 	return int64(0), nil
 }
 
-// Maybe is the place of a number or a text in a column that has null for 0, or none.
+// Maybe maps a column to a number or a text; null is 0 or "".
 type Maybe[V ~int | ~int64 | ~string] struct{ v *V }
 
 // Scan reads the value.
@@ -76,8 +76,8 @@ func (m Maybe[V]) Value() (driver.Value, error) {
 	return driver.DefaultParameterConverter.ConvertValue(*m.v)
 }
 
-// JSON is the place of a value that is written as JSON. Most rows have none of it: then the column
-// has the text for nothing, such as [], and nothing is read.
+// JSON maps a column of JSON to a value. Most rows have none: then the column has an empty text, such as [], which is
+// not decoded.
 type JSON struct {
 	v       any
 	nothing string
@@ -107,7 +107,7 @@ func (j JSON) Value() (driver.Value, error) {
 	return string(text), nil
 }
 
-// text is a column of text as drivers give it; of null, none.
+// text converts a driver's value to a text; null is "".
 func text(column any) string {
 	switch c := column.(type) {
 	case string:

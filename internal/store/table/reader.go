@@ -11,19 +11,19 @@ import (
 	"stint/internal/store"
 )
 
-// Source is a store that can be read.
+// Source can read a store.
 type Source interface {
 	// Read reads rows, all as of one instant. It runs the statements in their order.
 	Read(ctx context.Context, ask func(now time.Time) []Statement) error
 }
 
-// Reader is the reads of a store.
+// Reader offers the reads of a store.
 type Reader struct {
 	Source
-	Host func() string // this machine's identity: a category rests here after its sessions here; nil, or empty: it has none
+	Host func() string // this machine's identity, for cooldowns after its own sessions; nil or empty: it has none
 }
 
-// read reads what one statement asks for.
+// read reads the answer to one statement.
 func read[R any](ctx context.Context, s Source, what string, ask func(add func(R)) Statement) (list []R, err error) {
 	err = s.Read(ctx, func(time.Time) []Statement {
 		return []Statement{ask(func(row R) { list = append(list, row) })}
@@ -31,7 +31,7 @@ func read[R any](ctx context.Context, s Source, what string, ask func(add func(R
 	return list, wrap(err, "read %s", what)
 }
 
-// wrap says what it was that failed, if anything did.
+// wrap adds to an error the action that failed.
 func wrap(err error, format string, args ...any) error {
 	if err == nil {
 		return nil
@@ -39,7 +39,7 @@ func wrap(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// Check returns a key's last claim, or one with epoch 0 when there was none.
+// Check returns a key's last claim; for a new key one with epoch 0.
 func (r Reader) Check(ctx context.Context, key fleet.Key) (c fleet.Claim, at time.Time, err error) {
 	c.Key = key
 	err = r.Read(ctx, func(now time.Time) []Statement {
@@ -58,16 +58,16 @@ func (r Reader) List(ctx context.Context, l store.Listing) (s store.ClaimsAt, er
 	return s, wrap(err, "list claims")
 }
 
-// standing reads who holds what. Each run that has not ended is given to open.
+// standing reads claims and open runs, and passes each of these runs to open.
 func standing(s *store.ClaimsAt, l store.Listing, now time.Time, open func(Run)) []Statement {
 	s.At = now
 	runs := Runs().Select(open, "where ended_at is null order by id")
 	return append([]Statement{runs}, listed(l, now, func(c Claim) { s.Claims = append(s.Claims, c.Claim) })...)
 }
 
-// listed reads the claims that a listing asks for. Without "all" they are those that
-// [fleet.Claim.Free] may refuse: claims that have not expired, and those of sessions, which an
-// expiry alone does not free. Each of the two has an index of its own, if no order is asked for.
+// listed reads the claims of a listing. Without All it reads those that [fleet.Claim.Free] may refuse: claims that have
+// not expired, and claims of sessions, which expiry alone does not free. Each of the two has an index, which an order
+// would not use.
 func listed(l store.Listing, now time.Time, add func(Claim)) []Statement {
 	const session = "holder >= 'run:' and holder < 'run;'"
 	switch at := now.UnixMilli(); {
@@ -87,7 +87,7 @@ func listed(l store.Listing, now time.Time, add func(Claim)) []Statement {
 
 func byKey(a, b fleet.Claim) int { return cmp.Compare(a.Key, b.Key) }
 
-// Places reads the places that are taken.
+// Places reads the taken places in review.
 func (r Reader) Places(ctx context.Context) (list []fleet.ReviewSlot, away fleet.Away, err error) {
 	err = r.Read(ctx, func(time.Time) []Statement {
 		return []Statement{

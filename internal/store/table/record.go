@@ -1,6 +1,6 @@
 package table
 
-// Fires is every fire that ever was.
+// Fires holds every fire.
 func Fires() Table[Fire] {
 	return Table[Fire]{"fires", 1, func(f *Fire) []Column {
 		return columns(
@@ -12,7 +12,7 @@ func Fires() Table[Fire] {
 	}}
 }
 
-// Spending is the use of each day, by scope.
+// Spending holds the use of each day, by scope.
 func Spending() Table[Spent] {
 	return Table[Spent]{"spent", 2, func(s *Spent) []Column {
 		return columns(
@@ -22,7 +22,7 @@ func Spending() Table[Spent] {
 	}}
 }
 
-// Reviews is the way of the work of runs through review.
+// Reviews holds the way of each run's work through review.
 func Reviews() Table[Review] {
 	return Table[Review]{"reviews", 1, func(r *Review) []Column {
 		f := &r.Feedback
@@ -37,21 +37,21 @@ func Reviews() Table[Review] {
 	}}
 }
 
-// Notices is when people last got which news.
+// Notices holds the time at which each notice last went out.
 func Notices() Table[Notice] {
 	return Table[Notice]{"notices", 2, func(n *Notice) []Column {
 		return columns("event", &n.Event, "subject", &n.Subject, "at", When(&n.At))
 	}}
 }
 
-// Denials is every claim that a run was denied.
+// Denials holds every claim that a run was denied.
 func Denials() Table[Denial] {
 	return Table[Denial]{"denials", 1, func(d *Denial) []Column {
 		return columns("id", &d.ID, "run", &d.Run, "category", &d.Category, "key", &d.Key, "holder", &d.Holder, "at", When(&d.At))
 	}}
 }
 
-// Resets is the amounts that people struck out of accounts.
+// Resets holds the amounts that people struck out of accounts.
 func Resets() Table[Reset] {
 	return Table[Reset]{"resets", 1, func(r *Reset) []Column {
 		return columns(

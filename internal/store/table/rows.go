@@ -6,7 +6,7 @@ import (
 	"stint/internal/store"
 )
 
-// Fleets is the fleet's one row.
+// Fleets holds the fleet's one row.
 func Fleets() Table[Fleet] {
 	return Table[Fleet]{"fleet", 0, func(f *Fleet) []Column {
 		a, l := &f.Away, &f.Lineage
@@ -20,7 +20,7 @@ func Fleets() Table[Fleet] {
 	}}
 }
 
-// Claims is the last claim of each key.
+// Claims holds the last claim of each key.
 func Claims() Table[Claim] {
 	return Table[Claim]{"claims", 1, func(c *Claim) []Column {
 		return columns(
@@ -32,19 +32,19 @@ func Claims() Table[Claim] {
 	}}
 }
 
-// Events is the history from which the ranking is folded.
+// Events holds the history that the ranking folds.
 func Events() Table[rank.Event] {
 	return Table[rank.Event]{"events", 1, func(e *rank.Event) []Column { return columns("seq", &e.Seq, "event", JSON{e, ""}) }}
 }
 
-// Rankings is the states of the ranking that were stored: the last of each day.
+// Rankings holds the stored states of the ranking, the last of each day.
 func Rankings() Table[Ranking] {
 	return Table[Ranking]{"rankings", 1, func(r *Ranking) []Column {
 		return columns("day", &r.Day, "seq", &r.State.Seq, "state", JSON{&r.State, ""})
 	}}
 }
 
-// Lessons is the trials of versions of lessons in categories.
+// Lessons holds the trials of versions of lessons in categories.
 func Lessons() Table[store.Lesson] {
 	return Table[store.Lesson]{"lessons", 3, func(l *store.Lesson) []Column {
 		return columns(
@@ -57,7 +57,7 @@ func Lessons() Table[store.Lesson] {
 	}}
 }
 
-// Agents is the state of each agent.
+// Agents holds the state of each agent.
 func Agents() Table[fleet.AgentState] {
 	return Table[fleet.AgentState]{"agents", 1, func(a *fleet.AgentState) []Column {
 		return columns(
@@ -68,7 +68,7 @@ func Agents() Table[fleet.AgentState] {
 	}}
 }
 
-// Tasks is the memory of each task.
+// Tasks holds the memory of each task.
 func Tasks() Table[fleet.TaskMemory] {
 	return Table[fleet.TaskMemory]{"tasks", 1, func(m *fleet.TaskMemory) []Column {
 		return columns(
@@ -80,14 +80,14 @@ func Tasks() Table[fleet.TaskMemory] {
 	}}
 }
 
-// Pauses is the categories that a person has stopped.
+// Pauses holds the categories that a person has paused.
 func Pauses() Table[fleet.Pause] {
 	return Table[fleet.Pause]{"pauses", 1, func(p *fleet.Pause) []Column {
 		return columns("category", &p.Category, "since", When(&p.Since), "until", When(&p.Until), "reason", &p.Reason)
 	}}
 }
 
-// Runs is every session that ever was.
+// Runs holds every session.
 func Runs() Table[Run] {
 	return Table[Run]{"runs", 1, func(r *Run) []Column {
 		v, u := &r.Verdict, &r.Usage
@@ -113,7 +113,7 @@ func Runs() Table[Run] {
 	}}
 }
 
-// Hosts is the machines of the fleet.
+// Hosts holds the machines of the fleet.
 func Hosts() Table[fleet.Host] {
 	return Table[fleet.Host]{"hosts", 1, func(h *fleet.Host) []Column {
 		return columns(
@@ -125,21 +125,21 @@ func Hosts() Table[fleet.Host] {
 	}}
 }
 
-// LastHeard is the last sign of life of each machine.
+// LastHeard holds the last sign of life of each machine.
 func LastHeard() Table[Heard] {
 	return Table[Heard]{"heard", 1, func(h *Heard) []Column {
 		return columns("host", &h.Host, "at", When(&h.At))
 	}}
 }
 
-// Tails is the last of what sessions printed.
+// Tails holds the last output of sessions.
 func Tails() Table[fleet.Tail] {
 	return Table[fleet.Tail]{"tails", 1, func(t *fleet.Tail) []Column {
 		return columns("run", &t.Run, "at", When(&t.At), "text", &t.Text)
 	}}
 }
 
-// Writes is the number of each machine's writes.
+// Writes counts each machine's writes.
 func Writes() Table[Acknowledged] {
 	return Table[Acknowledged]{"acknowledged", 1, func(a *Acknowledged) []Column {
 		return columns("host", &a.Host, "writes", &a.Writes)

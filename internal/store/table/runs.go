@@ -16,7 +16,7 @@ func (r Reader) runs(ctx context.Context, tail string, args ...any) ([]fleet.Run
 	})
 }
 
-// Run reads one run; one that does not exist wraps [fleet.ErrNotFound].
+// Run reads one run. Without it the error wraps [fleet.ErrNotFound].
 func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	list, err := r.runs(ctx, "where id = $1", id)
 	if err == nil && len(list) == 0 {
@@ -28,12 +28,12 @@ func (r Reader) Run(ctx context.Context, id fleet.RunID) (fleet.Run, error) {
 	return list[0], nil
 }
 
-// Overran reads the runs whose sessions ended after their leases were over.
+// Overran reads the runs whose sessions ended after their leases.
 func (r Reader) Overran(ctx context.Context, since time.Time) ([]fleet.Run, error) {
 	return r.runs(ctx, "where overran_to > $1 order by overran_to, id", since.UnixMilli())
 }
 
-// Tail reads the last of what the agent of a run printed.
+// Tail reads the last output of a run's agent.
 func (r Reader) Tail(ctx context.Context, id fleet.RunID) (tail fleet.Tail, at time.Time, err error) {
 	err = r.Read(ctx, func(now time.Time) []Statement {
 		at = now
@@ -45,14 +45,14 @@ func (r Reader) Tail(ctx context.Context, id fleet.RunID) (tail fleet.Tail, at t
 	return tail, at, wrap(err, "read what run %s printed last", id)
 }
 
-// Watched reads the runs with commits of which it is looked at what becomes of their work.
+// Watched reads the runs with commits whose work is still watched for review outcomes.
 func (r Reader) Watched(ctx context.Context, since, became time.Time, limit int) ([]fleet.Run, error) {
 	return r.runs(ctx, `where commits <> '[]' and id >= $1 and ended_at is not null
 and (fated_at is null or fated_at >= $2) order by id desc limit $3`,
 		fleet.NewRunID(since, 0), became.UnixMilli(), limit)
 }
 
-// LastRuns reads the latest runs that a query asks for, newest first.
+// LastRuns reads the latest runs that match a query, newest first.
 func (r Reader) LastRuns(ctx context.Context, q store.RunQuery) (list []fleet.Run, err error) {
 	parts := [][]fleet.RunID{nil}
 	if len(q.IDs) > 0 {
@@ -75,7 +75,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	if len(ids) > 0 {
 		w = where{[]string{"id in " + places(ids)}, args(ids)}
 	}
-	w.add(q.Prefix != "", "id >= ? and id < ?", q.Prefix, q.Prefix+"{") // which follows z
+	w.add(q.Prefix != "", "id >= ? and id < ?", q.Prefix, q.Prefix+"{") // { follows z
 	w.add(q.Before != "", "id < ?", q.Before)
 	w.add(q.Category != "", "category = ?", q.Category)
 	w.add(q.Task != "", "task = ? and task <> ''", q.Task)
@@ -91,7 +91,7 @@ func lastRuns(q store.RunQuery, ids []fleet.RunID) (tail string, values []any) {
 	return w.latest("id desc", q.Limit)
 }
 
-// landing is when the work of a run got into the target.
+// landing is the time at which a run's work landed.
 const landing = "coalesce((select decided_at from reviews where run = runs.id and decision = 'landed'), landed_at)"
 
 // LessonUses reads the lessons that matched a run, by id.
@@ -105,19 +105,19 @@ func (r Reader) LessonUses(ctx context.Context, run fleet.RunID) ([]fleet.Lesson
 	})
 }
 
-// made are the ids between which those of the runs are that were created in a span: ids begin with that time.
+// made returns the range of ids of the runs created in a span: an id begins with that time.
 func made(s store.Span) (from, to fleet.RunID) {
 	if s.To.IsZero() {
-		return fleet.NewRunID(s.From, 0), "{" // which follows z
+		return fleet.NewRunID(s.From, 0), "{" // it follows z
 	}
 	return fleet.NewRunID(s.From, 0), fleet.NewRunID(s.To, 0)
 }
 
-// Tallies counts the runs created in a span, alike ones together.
+// Tallies counts the runs created in a span, grouped by their properties.
 func (r Reader) Tallies(ctx context.Context, s store.Span, step time.Duration) ([]fleet.Tally, error) {
 	span := step.Milliseconds()
 	if span == 0 {
-		span = 1 << 62 // longer than time is
+		span = 1 << 62 // longer than all time
 	}
 	return read(ctx, r, "counts of runs", func(add func(fleet.Tally)) Statement {
 		from, to := made(s)
@@ -135,7 +135,7 @@ func (r Reader) Tallies(ctx context.Context, s store.Span, step time.Duration) (
 	})
 }
 
-// A grade whose square is too small for a number has none: to PostgreSQL that is an error.
+// A tiny grade counts as 0 in the sum of squares: its square is an underflow, which is an error to PostgreSQL.
 const tallies = `select $1 + (created_at - $1) / $2 * $2, host, category, agent, source, outcome,
 case when fire is not null and source <> 'respawn' then 1 else 0 end, case when epoch > 0 then 1 else 0 end,
 count(*), count(*) filter (where outcome = 'noop' or outcome = 'nothing' and task_state not in ('done', 'cancelled')), count(grade),
@@ -144,7 +144,7 @@ cast(coalesce(sum(tokens), 0) as bigint), coalesce(sum(usd), 0.0), coalesce(sum(
 cast(coalesce(sum(case when ended_at > started_at then ended_at - started_at else 0 end), 0) as bigint)
 from runs where id >= $3 and id < $4 group by 1, 2, 3, 4, 5, 6, 7, 8 order by 1, 2, 3, 4, 5, 6, 7, 8`
 
-// FailedTasks counts the sessions at tasks of which so many failed.
+// FailedTasks counts the sessions of tasks with at least so many failures.
 func (r Reader) FailedTasks(ctx context.Context, s store.Span, least int) ([]fleet.TaskTally, error) {
 	return read(ctx, r, "counts of sessions by task", func(add func(fleet.TaskTally)) Statement {
 		from, to := made(s)
@@ -157,8 +157,8 @@ func (r Reader) FailedTasks(ctx context.Context, s store.Span, least int) ([]fle
 	})
 }
 
-// Category and reason are those of the last that failed. Without a grade, a failure says nothing of
-// the task, as in [fleet.TaskMemory.After].
+// Category and reason are of the last failure. A failure without a grade tells nothing about the task, as in
+// [fleet.TaskMemory.After].
 const failedTasks = `select t.task, r.category, r.reason, t.sessions, t.failed from (
 select task, max(case when outcome in ('failed', 'timeout', 'abandoned') then id else '' end) as latest, count(*) as sessions,
 count(*) filter (where outcome in ('failed', 'timeout', 'abandoned')) as failed from runs

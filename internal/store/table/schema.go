@@ -11,16 +11,16 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-// Migration is a step of the schema.
+// Migration is one step of the schema.
 type Migration struct {
 	Name, SQL string
-	// Compat is the oldest program, by the version of the schema that it knows, that may use a store
-	// after this step; 0: that of the step before. A step that only adds leaves it; one that takes away
-	// raises it, in a release after the one that no longer needs what goes: "-- compat: N" in its file.
+	// Compat is the oldest program, by its schema version, that may use a store after this step; 0: as before the step.
+	// A step that only adds keeps it. A step that removes something raises it, in a release after the one that stopped
+	// using that: "-- compat: N" in its file.
 	Compat int
 }
 
-// Latest is the schema's version after all of its steps. Each command asks for it; reading the steps takes longer.
+// Latest returns the schema's version after all steps. Each command asks for it; reading the steps would take longer.
 func Latest() int {
 	files, err := migrationFiles.ReadDir("migrations")
 	if err != nil {
@@ -29,8 +29,8 @@ func Latest() int {
 	return len(files)
 }
 
-// Migrations are the schema's steps in order: step n leads to version n+1. They are written as
-// SQLite has them, and come without comments.
+// Migrations returns the schema's steps in order: step n leads to version n+1. They are in SQLite's dialect, without
+// comments.
 func Migrations() []Migration {
 	names, err := fs.Glob(migrationFiles, "migrations/*.sql")
 	if err != nil {
@@ -54,8 +54,8 @@ func Migrations() []Migration {
 	return list
 }
 
-// bare is SQL without comments: SQLite keeps the text of each table, and every command parses it again, which takes
-// it 0.5 ms more with them.
+// bare removes comments from SQL: SQLite keeps the text of each table, and parsing the comments costs every command 0.5
+// ms.
 func bare(sql string) string {
 	var s strings.Builder
 	for line := range strings.Lines(sql) {
@@ -67,5 +67,5 @@ func bare(sql string) string {
 	return s.String()
 }
 
-// FleetColumns are the columns of the one row of fleet that a write changes.
+// FleetColumns lists the columns in the row of fleet that writes change.
 func FleetColumns() string { return Fleets().Names() }

@@ -10,13 +10,13 @@ import (
 	"stint/internal/store"
 )
 
-// Snapshot reads what a ranking needs, at one instant.
+// Snapshot reads a ranking's input, as of one instant.
 func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	s.Arms = map[fleet.Category]store.Arm{}
 	var (
 		st       rank.State
 		ends     = map[fleet.Category]time.Time{}
-		reserves []Run // open ones that reserve something
+		reserves []Run // open runs with a reserve
 		spent    []Spent
 	)
 	err = r.Read(ctx, func(now time.Time) []Statement {
@@ -48,7 +48,7 @@ func (r Reader) Snapshot(ctx context.Context) (s store.Snapshot, err error) {
 	return s, wrap(err, "read store")
 }
 
-// ranking folds the events since the last state that was stored.
+// ranking folds the events since the last stored state.
 func ranking(st *rank.State) []Statement {
 	return []Statement{
 		Rankings().Select(func(r Ranking) { *st = r.State }, "where seq = (select max(seq) from rankings)"),
@@ -56,8 +56,8 @@ func ranking(st *rank.State) []Statement {
 	}
 }
 
-// RankingAt reads what the ranking had learned at a time: the last state of a day before, and the events from then on. It is the
-// zero value where the record does not go back so far.
+// RankingAt reads the ranking's state at a time: the last state of an earlier day, and the events from then on. It is
+// zero if the record does not go back so far.
 func (r Reader) RankingAt(ctx context.Context, at time.Time) (st rank.State, err error) {
 	const before, after = "(select max(seq) from rankings where day < $1)", "(select min(seq) from rankings where day >= $1)"
 	day := at.UTC().Format(time.DateOnly)
@@ -75,9 +75,9 @@ func (r Reader) RankingAt(ctx context.Context, at time.Time) (st rank.State, err
 	return st, wrap(err, "read the ranking of %s", day)
 }
 
-// lastEnds reads when the last session of each category ended on this machine, or on one that nobody knows: a rest
-// protects the work tree of that machine. An end that lies ahead is of a clock that was wrong, and nothing rests
-// after it. It goes from each category to the next, as no store finds by itself without reading all runs.
+// lastEnds reads when the last session of each category ended, on this machine or an unknown one: a cooldown protects
+// this machine's work tree. An end in the future comes from a wrong clock, and causes no cooldown. The query steps from
+// category to category: otherwise a store reads all runs.
 func (r Reader) lastEnds(all map[fleet.Category]time.Time, now time.Time) Statement {
 	const last = `(select max(ended_at) from runs where runs.category = names.category and key <> '' and ended_at <= $1 and host = `
 	here := ""
@@ -104,7 +104,7 @@ select category, ` + last + "''), " + last + "$2) from names where category is n
 	}
 }
 
-// reserved is the use of a day, with the reserves of the sessions under way.
+// reserved adds the reserves of open sessions to a day's use.
 func reserved(spent []Spent, open []Run) (list []fleet.Spent) {
 	for _, s := range spent {
 		for _, r := range open {

@@ -1,6 +1,5 @@
-// Package table turns rows into statements, and the answers to statements into rows, in SQL that every store
-// understands alike. Places are $1, $2 and so on, and first appear in that order: SQLite counts them
-// as they appear, whatever their number is.
+// Package table turns rows into statements, and answers into rows, in SQL that every store understands. Values are $1,
+// $2 and so on, and must first appear in that order: SQLite numbers them by appearance.
 package table
 
 import (
@@ -14,31 +13,31 @@ import (
 	"stint/internal/store"
 )
 
-// Scanner is a row that was read.
+// Scanner is one row of an answer.
 type Scanner interface{ Scan(dest ...any) error }
 
 // Statement is one statement with its values.
 type Statement struct {
 	SQL  string
 	Args []any
-	Scan func(Scanner) error // takes each row; nil: there are none
-	Lock bool                // the rows are locked where others may write meanwhile
+	Scan func(Scanner) error // takes each row; nil: the answer has no rows
+	Lock bool                // lock the rows if other writes may run meanwhile
 }
 
-// Column is a column of a table and the place of its value, to be read into or written.
+// Column is a column's name, and the variable to read it into or write it from.
 type Column struct {
 	Name  string
 	Value any
 }
 
-// Table is a table whose rows are read and written whole.
+// Table maps whole rows of a table to R.
 type Table[R any] struct {
 	name string
-	key  int                 // so many of the first columns
-	row  func(r *R) []Column // the places of a row's values
+	key  int                 // the key is so many of the first columns
+	row  func(r *R) []Column // the variables of a row's columns
 }
 
-// columns are a row's: name, place, and so on.
+// columns pairs names with variables: name, variable, and so on.
 func columns(pairs ...any) []Column {
 	list := make([]Column, 0, len(pairs)/2)
 	for pair := range slices.Chunk(pairs, 2) {
@@ -47,7 +46,7 @@ func columns(pairs ...any) []Column {
 	return list
 }
 
-// Names are the columns' names, joined as SQL wants them.
+// Names returns the columns' names, joined by commas.
 func (t Table[R]) Names() string { return names(t.row(new(R))) }
 
 func names(row []Column) string {
@@ -56,10 +55,10 @@ func names(row []Column) string {
 
 func values(row []Column) []any { return plain.Each(row, func(c Column) any { return c.Value }) }
 
-// With is the table read in brief: these columns alone.
+// With returns the table with only these columns.
 func (t Table[R]) With(columns ...string) Table[R] { return t.narrow(columns, true) }
 
-// Without is the table read in brief: all but these columns.
+// Without returns the table without these columns.
 func (t Table[R]) Without(columns ...string) Table[R] { return t.narrow(columns, false) }
 
 func (t Table[R]) narrow(columns []string, keep bool) Table[R] {
@@ -68,13 +67,13 @@ func (t Table[R]) narrow(columns []string, keep bool) Table[R] {
 	}}
 }
 
-// Scan reads a row, and more columns behind it.
+// Scan reads a row, and further columns after it.
 func (t Table[R]) Scan(from Scanner, more ...any) (r R, err error) {
 	err = from.Scan(append(values(t.row(&r)), more...)...)
 	return r, err
 }
 
-// Select reads rows. Tail follows the table's name. All rows are read in one place.
+// Select reads rows into one variable, and passes on each. Tail follows the table's name.
 func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
 	r := new(R)
 	row := t.row(r)
@@ -88,7 +87,7 @@ func (t Table[R]) Select(add func(R), tail string, args ...any) Statement {
 	}}
 }
 
-// Put writes a row, in place of the one with its key. A table without a key has one row, which is there.
+// Put writes a row, and replaces the one with its key. A table without a key has exactly one row.
 func (t Table[R]) Put(r R) Statement {
 	row := t.row(&r)
 	if t.key == 0 {
@@ -100,7 +99,7 @@ func (t Table[R]) Put(r R) Statement {
 	return s
 }
 
-// assigned is columns with the places of their values.
+// assigned lists columns with places for their values.
 func assigned(row []Column) string {
 	list := make([]string, len(row))
 	for i, c := range row {
@@ -109,14 +108,14 @@ func assigned(row []Column) string {
 	return strings.Join(list, ", ")
 }
 
-// Delete deletes the row with the key of this one.
+// Delete deletes the row with this row's key.
 func (t Table[R]) Delete(r R) Statement {
 	key := t.row(&r)[:t.key]
 	return Statement{SQL: "delete from " + t.name + " where " + strings.ReplaceAll(assigned(key), ", ", " and "), Args: values(key)}
 }
 
-// Values are the values of a statement as every store can keep them: whole numbers, fractions and
-// clean text ([store.Text]).
+// Values returns a statement's values as every store can keep them: whole numbers, fractions and clean text
+// ([store.Text]).
 func (s Statement) Values() ([]any, error) {
 	list := make([]any, len(s.Args))
 	for i, a := range s.Args {
@@ -140,7 +139,7 @@ func kept(value any) (driver.Value, error) {
 	return v, err
 }
 
-// places is a list of so many places.
+// places lists the places of so many values.
 func places[T any](list []T) string {
 	all := make([]string, len(list))
 	for i := range list {

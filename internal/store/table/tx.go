@@ -13,11 +13,11 @@ import (
 	"stint/internal/store"
 )
 
-// Tx is one write. A rule asks it for rows, which it reads from the store once, and tells it which are to be written:
-// they are when the rule has decided. A question that cannot be answered ends the rule, see [Tx.Decide].
+// Tx is one write. A rule asks it for rows, each of which is read from the store once, and tells it the rows to write;
+// they are written after the rule's decision. A question without an answer ends the rule, see [Tx.Decide].
 type Tx struct {
-	Learn rank.Settings // by which grades are learnt from
-	Local time.Time     // this machine's clock at [Tx.Now]; zero: it is the store's
+	Learn rank.Settings // for learning from grades
+	Local time.Time     // this machine's clock at [Tx.Now]; zero: the same as the store's
 
 	Fleet    Rows[Fleet] // one
 	Fires    Rows[Fire]
@@ -32,31 +32,31 @@ type Tx struct {
 	Pauses   Rows[fleet.Pause]
 	Reviews  Rows[Review]
 	Notices  Rows[Notice]
-	Hosts    Rows[fleet.Host] // without when they were heard of
+	Hosts    Rows[fleet.Host] // except the time of the last sign of life
 	Heard    Rows[Heard]
 	Tails    Rows[fleet.Tail]
 	Denials  Rows[Denial]
 	Resets   Rows[Reset]
 
-	// In brief; none of these is written.
-	Open Rows[Run]        // where they are, at what, and what is reserved for them
-	Told Rows[fleet.Tail] // when
+	// Read in part, and never written.
+	Open Rows[Run]        // location, task and reserves of open runs
+	Told Rows[fleet.Tail] // only the time
 
-	State  *rank.State // the ranking by now; nil: nobody asked for it
-	Stored int         // the last event of the stored state that it was folded from
+	State  *rank.State // the present ranking; nil: nobody asked
+	Stored int         // the last event in the stored state behind it
 
 	read   func([]Statement) error
-	day    string // SQL for the day by the store's clock, before it is known; empty: a question costs nothing
+	day    string // SQL for the day by the store's clock; empty: a question costs no trip
 	ahead  []Ask
 	now    time.Time
 	tables []Rowset
 	also   []Statement
 }
 
-// NewTx is a write that reads rows by a function. That sees to it that the write has begun, see [Tx.Begin].
+// NewTx makes a write that reads rows through read, which begins the write first, see [Tx.Begin].
 func NewTx(learn rank.Settings, read func([]Statement) error) *Tx {
 	tx := &Tx{Learn: learn, read: read}
-	// Rows refer to those of tables before theirs.
+	// Rows refer to earlier tables.
 	add(tx, &tx.Fleet, Fleets(), apart)
 	add(tx, &tx.Fires, Fires(), stays)
 	add(tx, &tx.Runs, Runs(), stays)
@@ -79,14 +79,14 @@ func NewTx(learn rank.Settings, read func([]Statement) error) *Tx {
 	return tx
 }
 
-// How a table is used.
+// use is the way in which a table is used.
 type use int
 
 const (
-	stays   use = iota // its rows
-	shrinks            // rows of it are deleted, too: the role that does the daily work may do so there alone
-	apart              // it is not of the record, and not copied
-	brief              // it is read in brief, and not written
+	stays   use = iota // rows are never deleted
+	shrinks            // rows are deleted: the role for daily work may delete only here
+	apart              // not part of the record, and not copied
+	brief              // read in part, and never written
 )
 
 func add[R any](tx *Tx, rows *Rows[R], t Table[R], u use) {
@@ -94,7 +94,7 @@ func add[R any](tx *Tx, rows *Rows[R], t Table[R], u use) {
 	tx.tables = append(tx.tables, rows)
 }
 
-// Rowset is the rows of any table.
+// Rowset is a table with rows of any type.
 type Rowset interface {
 	Name() string
 	Shrinks() bool
@@ -104,18 +104,18 @@ type Rowset interface {
 	written() []Statement
 	removed() []Statement
 	Same(as Rowset) bool
-	Fill(from Rowset) // has the rows of another write's store written
+	Fill(from Rowset) // writes the rows of another store
 }
 
-// Tables are those of the record.
+// Tables returns the tables of the record.
 func (tx *Tx) Tables() []Rowset {
 	return plain.Kept(tx.tables, func(t Rowset) bool { return t.usedAs() <= shrinks })
 }
 
-// Begin says when the write goes, by the store's clock, and by this machine's, if that is another.
+// Begin sets the write's time by the store's clock, and by this machine's if that differs.
 func (tx *Tx) Begin(now, local time.Time) { tx.now, tx.Local = Whole(now), local }
 
-// Now is when the write goes, in whole milliseconds: read when nobody else could write any more.
+// Now returns the write's time, in whole milliseconds, read once nobody else can write.
 func (tx *Tx) Now() time.Time {
 	if tx.now.IsZero() {
 		tx.answer()
@@ -123,16 +123,16 @@ func (tx *Tx) Now() time.Time {
 	return tx.now
 }
 
-// Whole is a time as a store keeps it.
+// Whole rounds a time as stores do.
 func Whole(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// Far says that each question costs a trip to a server, which knows the day as this SQL.
+// Far tells that each question costs a trip to a server. Day is the server's SQL for the day.
 func (tx *Tx) Far(day string) { tx.day = day }
 
-// Today is the day of whose budgets a session is that begins now.
+// Today returns the day whose budgets pay a session that begins now.
 func (tx *Tx) Today() string { return tx.Now().UTC().Format(time.DateOnly) }
 
-// Day is [Tx.Today], which need not be known before the trip that it is asked with.
+// Day is [Tx.Today] as a set, for questions before the day is known.
 func (tx *Tx) Day() Set {
 	return Set{"(" + tx.day + ")", nil, true, func() ([]any, bool) {
 		if tx.now.IsZero() {
@@ -142,8 +142,8 @@ func (tx *Tx) Day() Set {
 	}}
 }
 
-// Ahead has questions answered together with the first that the rule needs an answer to, if each trip costs something.
-// What is not asked ahead is asked when it is needed.
+// Ahead asks questions together with the first one that the rule needs an answer to, if each trip costs something. All
+// others are asked on demand.
 func (tx *Tx) Ahead(list ...Ask) {
 	if tx.day != "" {
 		tx.ahead = append(tx.ahead, plain.Kept(list, func(q Ask) bool { return !q.known() })...)
@@ -153,7 +153,7 @@ func (tx *Tx) Ahead(list ...Ask) {
 // failure is an error that ends a rule.
 type failure struct{ error }
 
-// answer has questions answered, unless they were.
+// answer asks questions, and those from Ahead with them.
 func (tx *Tx) answer(list ...Ask) {
 	all := tx.ahead
 	tx.ahead = nil
@@ -174,10 +174,10 @@ func (tx *Tx) mustRead(list ...Statement) {
 	}
 }
 
-// key is by which statements are told apart.
+// key tells statements apart.
 func (s Statement) key() []any { return append([]any{s.SQL}, s.Args...) }
 
-// Decide runs a rule, and returns the error by which it ended: its own, or that of a question.
+// Decide runs a rule, and returns the rule's error or that of a question.
 func (tx *Tx) Decide(rule func() error) (err error) {
 	defer func() {
 		switch f := recover().(type) {
@@ -191,12 +191,13 @@ func (tx *Tx) Decide(rule func() error) (err error) {
 	return rule()
 }
 
-// Also has a statement run after the rows are written.
+// Also runs a statement after the rows are written.
 func (tx *Tx) Also(sql string, args ...any) {
 	tx.also = append(tx.also, Statement{SQL: sql, Args: args})
 }
 
-// Save writes what was decided: it deletes rows before those to which they refer, and writes them after.
+// Save returns the statements that write the decision: rows are deleted before the rows to which they refer, and written
+// after them.
 func (tx *Tx) Save() (list []Statement) {
 	for _, t := range slices.Backward(tx.tables) {
 		list = append(list, t.removed()...)
@@ -207,25 +208,25 @@ func (tx *Tx) Save() (list []Statement) {
 	return append(list, tx.also...)
 }
 
-// All has every row of the record read.
+// All reads every row of the record.
 func (tx *Tx) All() {
 	tx.answer(plain.Each(tx.tables, Rowset.all)...)
 }
 
-// Rows are a table as one write sees it: the rows that it asked for, and those that it decided on.
+// Rows is a table as one write sees it: the rows that it has read or decided on.
 type Rows[R any] struct {
 	Table[R]
 	tx      *Tx
 	use     use
-	read    map[string]bool // the scopes of questions that were answered
+	read    map[string]bool // scopes of answered questions
 	rows    map[string]R    // by key
-	changed []string        // keys of what is to be written, in the order in which it was first decided
-	gone    map[string]R    // that are to be deleted
-	one     *R              // whose columns these are
+	changed []string        // keys of the rows to write, in the order of decision
+	gone    map[string]R    // rows to delete
+	one     *R              // the row behind columns
 	columns []Column
 }
 
-// at has the columns be those of a row.
+// at points the columns at a row.
 func (t *Rows[R]) at(r R) []Column {
 	if t.one == nil {
 		t.one = new(R)
@@ -235,8 +236,8 @@ func (t *Rows[R]) at(r R) []Column {
 	return t.columns
 }
 
-// Ask is a question for rows: a column and its value, or [Set] of values, or nil for null, again and again, and any
-// [Only]. Nothing at all asks for all rows.
+// Ask is a question for rows: pairs of a column and its value, [Set], or nil for null; and any [Only]. Without
+// conditions it asks for all rows.
 func (t *Rows[R]) Ask(conditions ...any) Ask {
 	q := ask(conditions)
 	tail := t.name + " " + q.conditions[0]
@@ -254,7 +255,7 @@ func (t *Rows[R]) Ask(conditions ...any) Ask {
 	}
 }
 
-// Where are the rows that have these values, by key, see [Rows.Ask].
+// Where returns the rows with these values, by key, see [Rows.Ask].
 func (t *Rows[R]) Where(conditions ...any) []R {
 	q := ask(conditions)
 	if !t.known(q) {
@@ -271,7 +272,7 @@ func (t *Rows[R]) known(q question) bool {
 	return known && !slices.ContainsFunc(scopes, func(s string) bool { return !t.read[s] })
 }
 
-// like are the rows that were read, or decided on, and have the values that a question is about.
+// like returns the known rows that match a question.
 func (t *Rows[R]) like(q question) (list []R) {
 	sets := make([][]any, len(q.columns))
 	for i := range sets {
@@ -289,13 +290,13 @@ func (t *Rows[R]) like(q question) (list []R) {
 	return list
 }
 
-// value is that of a column.
+// value returns a column of a row.
 func (t *Rows[R]) value(r R, name string) any {
 	row := t.at(r)
 	return stored(row[slices.IndexFunc(row, func(c Column) bool { return c.Name == name })].Value)
 }
 
-// key is that of a row. Keys sort as the columns do.
+// keyOf returns a row's key. Keys sort as the columns do.
 func (t *Rows[R]) keyOf(r R) string {
 	key := ""
 	for _, c := range t.at(r)[:t.key] {
@@ -309,7 +310,7 @@ func (t *Rows[R]) keyOf(r R) string {
 	return key
 }
 
-// Last is the row with the greatest key of those that have these values, or the zero row, see [Rows.Where].
+// Last returns the row with the greatest key among those with these values, or the zero row, see [Rows.Where].
 func (t *Rows[R]) Last(conditions ...any) (last R) {
 	if list := t.Where(conditions...); len(list) > 0 {
 		last = list[len(list)-1]
@@ -317,7 +318,7 @@ func (t *Rows[R]) Last(conditions ...any) (last R) {
 	return last
 }
 
-// Like asks for the row with the key of this one.
+// Like asks for the row with this row's key.
 func (t *Rows[R]) Like(r R) Ask {
 	q := t.Ask(t.keyed(r)...)
 	q.one = true
@@ -331,7 +332,7 @@ func (t *Rows[R]) keyed(r R) (conditions []any) {
 	return conditions
 }
 
-// Get finds the row with the key of this one, or returns it as it is.
+// Get returns the row with this row's key; without one, this row.
 func (t *Rows[R]) Get(like R) (R, bool) {
 	key := t.keyOf(like)
 	if _, gone := t.gone[key]; gone {
@@ -348,7 +349,7 @@ func (t *Rows[R]) Get(like R) (R, bool) {
 	return r, true
 }
 
-// found takes a row that was read, unless it is decided on.
+// found keeps a row that was read, unless it is decided on.
 func (t *Rows[R]) found(r R) {
 	key := t.keyOf(r)
 	if _, gone := t.gone[key]; !gone && !slices.Contains(t.changed, key) {
@@ -356,7 +357,7 @@ func (t *Rows[R]) found(r R) {
 	}
 }
 
-// Know says that the table has these rows, and no others.
+// Know sets all rows of the table.
 func (t *Rows[R]) Know(list ...R) {
 	t.read[""] = true
 	for _, r := range list {
@@ -364,7 +365,7 @@ func (t *Rows[R]) Know(list ...R) {
 	}
 }
 
-// Put has a row written, in place of the one with its key.
+// Put writes a row, and replaces the one with its key.
 func (t *Rows[R]) Put(r R) {
 	key := t.keyOf(r)
 	t.rows[key] = r
@@ -374,7 +375,7 @@ func (t *Rows[R]) Put(r R) {
 	}
 }
 
-// Delete has the row with the key of this one deleted, and reports whether there was one.
+// Delete deletes the row with this row's key, and reports whether there was one.
 func (t *Rows[R]) Delete(like R) bool {
 	r, found := t.Get(like)
 	if found {
@@ -386,21 +387,21 @@ func (t *Rows[R]) Delete(like R) bool {
 	return found
 }
 
-// Name is the table's.
+// Name returns the table's name.
 func (t *Rows[R]) Name() string { return t.name }
 
-// Shrinks reports whether rows of it are deleted, too.
+// Shrinks reports whether rows may be deleted.
 func (t *Rows[R]) Shrinks() bool { return t.use == shrinks }
 
-// Len is the number of all rows.
+// Len counts all rows.
 func (t *Rows[R]) Len() int { return len(t.Where()) }
 
-// Written are the rows that are to be written.
+// Written returns the rows to write.
 func (t *Rows[R]) Written() []R {
 	return plain.Each(t.changed, func(key string) R { return t.rows[key] })
 }
 
-// Gone are the rows that are to be deleted.
+// Gone returns the rows to delete.
 func (t *Rows[R]) Gone() []R {
 	return plain.Each(slices.Sorted(maps.Keys(t.gone)), func(key string) R { return t.gone[key] })
 }
@@ -410,13 +411,13 @@ func (t *Rows[R]) all() Ask             { return t.Ask() }
 func (t *Rows[R]) written() []Statement { return plain.Each(t.Written(), t.Table.Put) }
 func (t *Rows[R]) removed() []Statement { return plain.Each(t.Gone(), t.Table.Delete) }
 
-// Same reports whether another has the same rows.
+// Same reports whether another table has the same rows.
 func (t *Rows[R]) Same(as Rowset) bool {
 	other, is := as.(*Rows[R])
 	return is && reflect.DeepEqual(t.Where(), other.Where())
 }
 
-// Fill has the rows of another write's store written.
+// Fill writes the rows of another store.
 func (t *Rows[R]) Fill(from Rowset) {
 	if other, is := from.(*Rows[R]); is {
 		t.Know(other.Where()...)

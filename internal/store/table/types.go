@@ -7,51 +7,51 @@ import (
 	"stint/internal/rank"
 )
 
-// Fleet is the one row of fleet, which is there from the beginning: what of it writes change.
+// Fleet holds the columns of the fleet's one row that writes change.
 type Fleet struct {
 	Fires fleet.FireID // the number of the last fire
-	Moved string       // where the store is from now on; empty: here
+	Moved string       // the store in use instead; empty: this one
 
-	Away    fleet.Away    // the reviewer's last word
-	Lineage fleet.Lineage // zero: it is a single machine's
+	Away    fleet.Away    // the reviewer's last note
+	Lineage fleet.Lineage // zero: only one machine uses the store
 }
 
 // Claim is a row of claims.
 type Claim struct {
 	fleet.Claim
-	Renewals    int       // of this epoch; 0 right after a grant
-	Incarnation int       // of the store, in which this epoch was granted
-	TookOver    time.Time // when the epoch before had expired, which nobody gave back; zero: somebody did
+	Renewals    int       // of this epoch; 0 just after a grant
+	Incarnation int       // of the store, at the grant
+	TookOver    time.Time // when the epoch before expired without a release; zero: it was released
 }
 
 // Run is a row of runs.
 type Run struct {
 	fleet.Run
-	FatedAt        time.Time         // when the first of what became of its work happened; zero: nothing did
-	LandedAt       time.Time         // when the target last got its work; zero: never, by git's word
-	Grade          *float64          // after what became of its work; nil: nothing did, or it is not graded
-	Nth            int               // which of the category's sessions it is, from 1; 0: it had no claim
-	Counted        int               // which of the category's grades it brought, from 1; 0: none, or not yet
-	Alarm          fleet.GradeChange // that its grade raised; without a time it raised none
-	Day            string            // of the claim, UTC: whose budgets it counts for; empty: it is on no account
-	ReservedTokens int64             // in the budgets, until the end has better figures
+	FatedAt        time.Time         // when the first review outcome happened; zero: none
+	LandedAt       time.Time         // when the target last got its work, by git's word; zero: never
+	Grade          *float64          // after review outcomes; nil: there are none, or no grade
+	Nth            int               // number of the session in its category, from 1; 0: the run had no claim
+	Counted        int               // number of the grade in its category, from 1; 0: none, or not yet
+	Alarm          fleet.GradeChange // a change that its grade raised; without a time: none
+	Day            string            // the claim's day, in UTC, whose budgets it counts for; empty: none
+	ReservedTokens int64             // in the budgets, until the run's end has better figures
 	ReservedUSD    float64
-	Lessons        []fleet.LessonUse // that matched its session, by id
-	LaneAt         time.Time         // when it took its lane, whose lock it had; zero: it has none
-	LaneLeft       time.Time         // when it gave that back, while it had the lock; zero: it has it
+	Lessons        []fleet.LessonUse // lessons that matched its session, by id
+	LaneAt         time.Time         // when it took its lane, whose lock it had; zero: it has no lane
+	LaneLeft       time.Time         // when it released the lane, still with the lock; zero: not yet
 }
 
 // InLane reports whether the run has a lane.
 func (r Run) InLane() bool { return !r.LaneAt.IsZero() && r.LaneLeft.IsZero() }
 
-// LeaveLane notes that the run has given its lane back, if it had one.
+// LeaveLane notes that the run released its lane, if it had one.
 func (r *Run) LeaveLane(at time.Time) {
 	if r.InLane() {
 		r.LaneLeft = at
 	}
 }
 
-// Mark has the facts of the run's session that the ranking needs.
+// Mark returns the session's facts for the ranking.
 func (r Run) Mark() rank.Mark {
 	began := r.StartedAt
 	if began.IsZero() {
@@ -62,26 +62,26 @@ func (r Run) Mark() rank.Mark {
 
 // Ranking is a row of rankings.
 type Ranking struct {
-	Day   string // UTC, when it was stored
+	Day   string // of the write, UTC
 	State rank.State
 }
 
 // Spent is a row of spent.
 type Spent struct {
 	Day         string // UTC
-	fleet.Spent        // without what is reserved for sessions under way
+	fleet.Spent        // without the reserves of open sessions
 }
 
-// Review is a row of reviews: the way of a run's work through review.
+// Review is a row of reviews: a run's work on its way through review.
 type Review struct {
 	fleet.Review
 	Feedback fleet.Feedback // without the run
 	Taken    bool           // it has a place
-	LookedAt time.Time      // when a person was first found to look at the work; zero: not yet
-	GivenAt  time.Time      // when somebody decided about it, and the place was free; zero: not yet
+	LookedAt time.Time      // when a person was first found to look at the work; zero: never
+	GivenAt  time.Time      // when a decision freed the place; zero: never
 }
 
-// Notice is a row of notices: when people last got which news.
+// Notice is a row of notices: the last time that one went out.
 type Notice struct {
 	Event   fleet.Event
 	Subject string
@@ -91,11 +91,11 @@ type Notice struct {
 // Fire is a row of fires.
 type Fire struct {
 	fleet.Fire
-	Attempt string // names the attempt that recorded it; empty: nobody asks again
+	Attempt string // idempotency key of its record; empty: none
 }
 
-// Heard is a row of heard: when a machine last wrote. It is no column of hosts: sessions write it
-// while somebody else decides on that row.
+// Heard is a row of heard: the time of a machine's last write. It is no column of hosts: sessions write it while others
+// decide on that row.
 type Heard struct {
 	Host string
 	At   time.Time
@@ -115,14 +115,14 @@ type Reset struct {
 	Runs       int // on the account before
 	Tokens     int64
 	USD        float64
-	KeptRuns   int // of these: sessions under way, and what is reserved for them
+	KeptRuns   int // kept for open sessions, with their reserves
 	KeptTokens int64
 	KeptUSD    float64
 	Reason     string
 }
 
-// Acknowledged is a row of acknowledged: how many writes of a machine there were. No other machine
-// counts there, so that the haste of others after a failover cannot hide what was lost.
+// Acknowledged is a row of acknowledged: the number of a machine's writes. Other machines do not count here: after a
+// failover, their writes must not hide a loss.
 type Acknowledged struct {
 	Host   string
 	Writes int64

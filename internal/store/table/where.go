@@ -11,7 +11,7 @@ type where struct {
 	args       []any
 }
 
-// add takes a condition in, if it is asked for. Each ? in it is the place of a value.
+// add takes a condition if it is wanted. Each ? is the place of a value.
 func (w *where) add(asked bool, condition string, values ...any) {
 	if !asked {
 		return
@@ -22,13 +22,13 @@ func (w *where) add(asked bool, condition string, values ...any) {
 	w.conditions = append(w.conditions, condition)
 }
 
-// place takes a value in, and returns its place.
+// place takes a value, and returns its place.
 func (w *where) place(v any) string {
 	w.args = append(w.args, v)
 	return "$" + strconv.Itoa(len(w.args))
 }
 
-// latest is the end of a query for the first rows in an order.
+// latest returns the end of a query for the first rows in an order.
 func (w *where) latest(order string, limit int) (tail string, args []any) {
 	if len(w.conditions) > 0 {
 		tail = "where " + strings.Join(w.conditions, " and ") + " "

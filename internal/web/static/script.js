@@ -1,6 +1,6 @@
-// The page works without this. With it, what has changed is shown at once: the page asks
-// for itself again and takes over the new <main>. Text of others is only ever handled as
-// nodes that the parser made of our own server's page, or by textContent.
+// The page works without this script. With it, changes appear at once: the page loads itself again and takes
+// over the new <main>. Words of others are only handled as nodes that the parser made of our own server's page,
+// or as textContent.
 "use strict";
 (() => {
   const link = document.getElementById("link");
@@ -33,7 +33,7 @@
 
   const say = (text) => { set(link, text); link.hidden = text === ""; };
 
-  // Who is reading or typing is not disturbed.
+  // The page does not change under a person who selects or types.
   const busy = () => {
     const at = document.activeElement;
     if (at && at.closest("main form")) return true;
@@ -51,7 +51,7 @@
     const lefts = scrolled(before).map((e) => e.scrollLeft), y = window.scrollY;
     const place = log && log.scrollTop, atEnd = log && isAtEnd(log);
     const live = page.body.dataset.changes !== "";
-    if (log && shown && live) shown.replaceWith(log); // what was followed goes on
+    if (log && shown && live) shown.replaceWith(log); // the log that a person follows stays
     before.replaceWith(after);
     scrolled(after).forEach((e, i) => { e.scrollLeft = lefts[i] || 0; });
     const now = document.getElementById("log");
@@ -91,7 +91,7 @@
   const append = (text, to) => {
     const log = document.getElementById("log");
     if (!log) { refresh(); return; }
-    log.dataset.to = to; // from there the next part goes on
+    log.dataset.to = to; // the offset of the next part
     const atEnd = isAtEnd(log);
     log.appendChild(document.createTextNode(text));
     while (log.childNodes.length > keptLog) log.firstChild.remove();

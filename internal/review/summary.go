@@ -9,8 +9,8 @@ import (
 	"stint/internal/plain"
 )
 
-// Glance sums up the work that waits for review, in a few words.
-type Glance struct {
+// Summary sums up the work that waits for review, in a few words.
+type Summary struct {
 	Known    bool // the branches were looked at
 	Branches int  // of runs, merged or not
 	Open     int
@@ -20,7 +20,7 @@ type Glance struct {
 }
 
 // Count adds items, in their order.
-func (g *Glance) Count(items []Item) {
+func (g *Summary) Count(items []Item) {
 	for _, i := range items {
 		if !i.Open() {
 			continue
@@ -38,7 +38,7 @@ func (g *Glance) Count(items []Item) {
 }
 
 // Text is one line; empty: nothing waits.
-func (g Glance) Text(now time.Time) string {
+func (g Summary) Text(now time.Time) string {
 	if !g.Known && g.Branches > 0 {
 		return fmt.Sprintf("%d branches of sessions are too many for a glance", g.Branches)
 	}
