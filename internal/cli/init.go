@@ -58,7 +58,7 @@ the configuration. Timers of pools that it no longer has are stopped and removed
 
 With --watch a pool also fires within seconds, at most once in 30 s and not while the fleet is
 paused, when a file in the folder of tasks changes (not in folders below it), or when a program
-connects to the socket stint/FLEET, or stint/FLEET-POOL, in $XDG_RUNTIME_DIR. Only your user can,
+connects to the socket stint-FLEET, or stint-FLEET-POOL, in $XDG_RUNTIME_DIR. Only your user can,
 and no session in a box. It makes no difference who changes a file: you, "stint task", a landing, a
 pull, or a session that shares the workspace. Fires, and sessions in clones, change none there.
 
@@ -69,7 +69,7 @@ kept: running it twice changes nothing. Run it again after an upgrade: unit file
 that editors check stint.toml by, are brought up to date.`,
 		Example: `  stint init
   stint init ~/work --fleet bob --systemd
-  stint init --systemd --watch                   # then: curl --unix-socket $XDG_RUNTIME_DIR/stint/bob .
+  stint init --systemd --watch                   # then: curl --unix-socket $XDG_RUNTIME_DIR/stint-bob .
   stint init --agent './work-on "$STINT_TASK_ID"'
   systemctl --user edit stint@bob.timer          # another cadence
   systemctl --user disable --now stint@bob.timer # no more fires`,

@@ -95,13 +95,13 @@ func CheckPrompt(path string) error {
 	return nil
 }
 
-// resumed is the prompt of a session that goes on with a conversation, which knows the task, the instructions, and what earlier
-// sessions did.
+// resumed is the prompt of a session that goes on with a conversation, which knows the instructions, and what earlier sessions did.
+// The task may have been changed since: a person who stops a session often does so to put its task right.
 func resumed(d promptData) string {
 	var whole string
 	for range 2 { // the first time without a fence, by which that is chosen
 		var b strings.Builder
-		fmt.Fprintf(&b, "Go on with the work of this conversation: %s, at %s. The task is as it was.\n", d.Why, utc(d.Cut.EndedAt))
+		fmt.Fprintf(&b, "Go on with the work of this conversation: %s, at %s.\n", d.Why, utc(d.Cut.EndedAt))
 		if d.Branch != "" {
 			b.WriteString("Your folder is a fresh clone at the same path, with what was committed. What git ignores and processes are gone.\n")
 		}
@@ -110,6 +110,8 @@ func resumed(d promptData) string {
 			fmt.Fprintf(&b, "\nMeanwhile others landed commits, which your branch may lack. Their subjects, between fences:\n\n%s\n%s\n%s\n",
 				d.fence, plain.Text(strings.Join(d.News, "\n")), d.fence)
 		}
+		b.WriteString("\n")
+		writeTask(&b, d.Task, d.fence)
 		writeSaid(&b, d)
 		writeLessons(&b, d.Lessons, d.fence)
 		whole = strings.Join([]string{strings.TrimRight(b.String(), "\n"), situation(d), howToReport(d)}, "\n\n") + "\n"

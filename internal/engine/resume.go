@@ -14,7 +14,7 @@ import (
 //
 // If we die after that, the run is one that went on with the conversation, and so is the next.
 func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Run) (cut fleet.Run) {
-	s := fleet.Resumption{Agent: w.run.Agent, Host: w.run.Host, Own: c.OwnClone, Goes: w.asks.Run}
+	s := fleet.Resumption{Agent: w.run.Agent, Category: w.run.Category, Host: w.run.Host, Own: c.OwnClone, Goes: w.asks.Run}
 	for _, r := range ended {
 		idle := r.Key == "" || r.Verdict.Internal || r.Conversation.ID == "" && r.Cut() != "" && len(r.Commits) == 0 // no agent came to work
 		if n := len(s.Chain); n == 0 && !idle || n > 0 && s.Chain[n-1].Conversation.Resumes == r.ID {

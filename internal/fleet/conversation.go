@@ -44,15 +44,16 @@ func (r Run) Cut() string {
 
 // Resumption has what is known of the last session at a task when another is about to begin.
 type Resumption struct {
-	Able    bool           // the agent's program can go on with a conversation
-	Agent   string         // of the new session
-	Host    string         // likewise: the identity of its machine
-	Own     bool           // it works in a clone of its own
-	Chain   []Run          // the last session, then that whose conversation it went on with, and so on; empty: there was none
-	Left    bool           // the last one left uncommitted changes
-	Lives   bool           // a process of it may be alive
-	Decided ReviewDecision // of the work on its branch
-	Goes    RunID          // the run whose work the session is to answer for; empty: none
+	Able     bool           // the agent's program can go on with a conversation
+	Agent    string         // of the new session
+	Category Category       // likewise
+	Host     string         // likewise: the identity of its machine
+	Own      bool           // it works in a clone of its own
+	Chain    []Run          // the last session, then that whose conversation it went on with, and so on; empty: there was none
+	Left     bool           // the last one left uncommitted changes
+	Lives    bool           // a process of it may be alive
+	Decided  ReviewDecision // of the work on its branch
+	Goes     RunID          // the run whose work the session is to answer for; empty: none
 }
 
 // maxAlike is how many sessions in a row go on with a conversation in vain.
@@ -85,6 +86,8 @@ func (s Resumption) Decide() (resumes RunID, why string) {
 		return "", ""
 	case last.Agent != s.Agent:
 		why = "was of agent " + last.Agent
+	case last.Category != s.Category: // whose instructions the conversation does not know
+		why = "was of category " + string(last.Category)
 	case last.Host != s.Host:
 		why = "was on another host"
 	case !s.Able:

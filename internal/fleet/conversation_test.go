@@ -26,7 +26,7 @@ func TestHarmlessID(t *testing.T) {
 func TestResumption(t *testing.T) {
 	t.Parallel()
 	run := func(id fleet.RunID, outcome fleet.Outcome, changes ...func(*fleet.Run)) fleet.Run {
-		r := fleet.Run{ID: id, Agent: "claude", Branch: "stint/bob/0r1", Conversation: fleet.Conversation{ID: "c1"}}
+		r := fleet.Run{ID: id, Agent: "claude", Category: "code", Branch: "stint/bob/0r1", Conversation: fleet.Conversation{ID: "c1"}}
 		r.Host, r.Verdict.Outcome = "here", outcome
 		for _, change := range changes {
 			change(&r)
@@ -61,6 +61,7 @@ func TestResumption(t *testing.T) {
 		"uncommitted changes":   {[]fleet.Run{run("0r1", fleet.Productive)}, func(s *fleet.Resumption) { s.Left = true }, "0r1", "run 0r1 left uncommitted changes"},
 		"a full context":        {[]fleet.Run{run("0r1", fleet.Failed, func(r *fleet.Run) { r.Verdict.Fault = fleet.FaultContext })}, nil, "", ""},
 		"another agent":         {[]fleet.Run{run("0r1", fleet.Quota)}, func(s *fleet.Resumption) { s.Agent = "codex" }, "", "run 0r1 was of agent claude"},
+		"another category":      {[]fleet.Run{run("0r1", fleet.Quota)}, func(s *fleet.Resumption) { s.Category = "docs" }, "", "run 0r1 was of category code"},
 		"another host":          {[]fleet.Run{run("0r1", fleet.Quota)}, func(s *fleet.Resumption) { s.Host = "there" }, "", "run 0r1 was on another host"},
 		"a program without":     {[]fleet.Run{run("0r1", fleet.Quota)}, func(s *fleet.Resumption) { s.Able = false }, "", ""},
 		"a process that lives":  {[]fleet.Run{run("0r1", fleet.Abandoned)}, func(s *fleet.Resumption) { s.Lives = true }, "", "run 0r1 may still be at work"},
@@ -76,7 +77,7 @@ func TestResumption(t *testing.T) {
 		"any number of limits":  {alike(fleet.Quota), nil, "0r3", "run 0r3 met a usage limit"},
 		"any number of outages": {alike(fleet.Unavailable), nil, "0r3", "run 0r3 had no answer from its service or login"},
 	} {
-		s := fleet.Resumption{Able: true, Agent: "claude", Host: "here", Own: true, Chain: slices.Clone(tt.chain)}
+		s := fleet.Resumption{Able: true, Agent: "claude", Category: "code", Host: "here", Own: true, Chain: slices.Clone(tt.chain)}
 		if tt.set != nil {
 			tt.set(&s)
 		}

@@ -60,11 +60,17 @@ func (w Window) even(busy int) time.Time {
 	return w.Resets.Add(-w.Long + time.Duration(due*float64(w.Long)))
 }
 
-// Heard takes in what a session on a host heard of the windows of its plan. A reset that is further away than its window is long
-// is no reset, but for the difference of two clocks: a session's word must not keep others from work for longer.
+// open reports whether the window is under way. A reset that is further away than its window is long is no reset, but for the
+// difference of two clocks: neither a session's word nor a clock that was set back keeps others from work for longer.
+func (w Window) open(now time.Time) bool {
+	return now.Before(w.Resets) && !w.Resets.After(now.Add(w.Long+time.Minute))
+}
+
+// Heard takes in what a session on a host heard of the windows of its plan. What a long one heard of a window that is over
+// since does not replace what others heard of the next.
 func (a *AgentState) Heard(windows []Window, host string, now time.Time) {
 	for _, w := range windows {
-		if w.Host = host; w.Resets.After(now.Add(w.Long + time.Minute)) {
+		if w.Host = host; !w.open(now) {
 			continue
 		}
 		i := slices.IndexFunc(a.Windows, func(o Window) bool { return o.Long == w.Long && o.Host == w.Host })
@@ -76,9 +82,9 @@ func (a *AgentState) Heard(windows []Window, host string, now time.Time) {
 	}
 }
 
-// Open are the windows of the login on a host that are not over, the shortest first.
+// Open are the windows of the login on a host that are under way, the shortest first.
 func (a AgentState) Open(host string, now time.Time) []Window {
-	list := slices.DeleteFunc(slices.Clone(a.Windows), func(w Window) bool { return w.Host != host || !now.Before(w.Resets) })
+	list := slices.DeleteFunc(slices.Clone(a.Windows), func(w Window) bool { return w.Host != host || !w.open(now) })
 	slices.SortFunc(list, func(v, w Window) int { return cmp.Compare(v.Long, w.Long) })
 	return list
 }

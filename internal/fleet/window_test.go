@@ -28,6 +28,7 @@ func TestAhead(t *testing.T) {
 		"behind but for them": {at("h", 0.36, begin.Add(long)), 2, 0.56 / 0.9},
 		"of another login":    {at("o", 1, begin.Add(long)), 0, 0},
 		"over":                {at("h", 1, now), 0, 0},
+		"a clock set back":    {at("h", 1, now.Add(2*long)), 0, 0},
 	} {
 		state := fleet.AgentState{Windows: []fleet.Window{tt.window}}
 		want := time.Time{}
@@ -44,7 +45,8 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// TestStep takes what a session used from two words on one window: what the next window begins with is no session's.
+// TestStep takes what a session used from two words on one window: what the next window begins with is no session's. A window
+// that is over says nothing.
 func TestStep(t *testing.T) {
 	t.Parallel()
 	const long = 5 * time.Hour
@@ -61,5 +63,9 @@ func TestStep(t *testing.T) {
 		if got := state.Windows[0].Step; math.Abs(got-tt.step) > 1e-9 || len(state.Windows) != 1 {
 			t.Errorf("word %d: a step of %v in %d windows, want %v in one", i, got, len(state.Windows), tt.step)
 		}
+	}
+	state.Heard([]fleet.Window{{Long: long, Used: 0.6, Resets: now.Add(long)}}, "h", now.Add(long+time.Minute)) // by a long session
+	if got := state.Windows[0].Used; got != 0.9 {
+		t.Errorf("%v of the window are used, want 0.9: the late word is of the one before", got)
 	}
 }
