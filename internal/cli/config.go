@@ -9,6 +9,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,7 @@ masked: here, in "stint run --dry-run", and wherever else stint shows a text tha
 				for _, name := range c.AgentNames() {
 					fmt.Fprintln(a.Stdout, preset.Table(c.Agents[name].Preset))
 				}
+				fmt.Fprintln(a.Stdout, strings.ReplaceAll(strings.TrimSpace(preset.Errors), "\n", "\n# "))
 			case a.asObject(configObject().JSON(c)):
 			default:
 				a.print(screen.Settings(plain.Each(c.Values(), func(v config.Value) screen.Setting {

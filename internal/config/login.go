@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"stint/internal/agent/preset"
+	"stint/internal/fleet"
 )
 
 // Passed is the part of an agent's environment that is the operator's: what is handed on
@@ -20,6 +21,14 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 		env = append(env, name+"="+value)
 	}
 	return append(env, a.secrets...)
+}
+
+// Resuming is the command by which the agent goes on with a conversation; nil: it cannot. One with a protocol is asked by that.
+func (a Agent) Resuming(conversation string) []string {
+	if a.Prompt == fleet.PromptACP && fleet.HarmlessID(conversation) {
+		return a.Command
+	}
+	return a.CLI.Resuming(a.Command, conversation)
 }
 
 // Judged is the agent whose environment a check or a grader of its work gets. They may run what a

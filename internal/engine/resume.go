@@ -25,8 +25,7 @@ func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Ru
 		return cut
 	}
 	last := s.Chain[0]
-	agent := w.Config.Agents[w.run.Agent]
-	s.Able = agent.CLI.Resuming(agent.Command, last.Conversation.ID) != nil
+	s.Able = w.Config.Agents[w.run.Agent].Resuming(last.Conversation.ID) != nil
 	s.Lives = !w.Here.OnOtherHost(last.Location) && w.Liveness(ctx, last) != fleet.Gone
 	reviews, err := w.Store.Reviews(ctx, last.Home())
 	s.Decided = reviews[last.Home()].Decision

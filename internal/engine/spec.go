@@ -168,7 +168,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 	var text string
 	command := agent.Command
 	if a.cut.ID != "" {
-		data.News, data.Cut, data.Why, command = a.news, a.cut, r.Conversation.Why, agent.CLI.Resuming(command, r.Conversation.ID)
+		data.News, data.Cut, data.Why, command = a.news, a.cut, r.Conversation.Why, agent.Resuming(r.Conversation.ID)
 		text = resumed(data)
 	} else if text, err = prompt(c, data); err != nil {
 		return fleet.SessionSpec{}, err
@@ -193,6 +193,7 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Files:       files,
 		Prompt:      text,
 		PromptMode:  agent.Prompt,
+		Resumes:     r.Conversation.ID,
 		Timeout:     c.Timeout,
 		Silence:     agent.CLI.SilenceTime(),
 		Echo:        e.Echo,

@@ -75,6 +75,7 @@ type SessionSpec struct {
 	Files       RunFiles
 	Prompt      string
 	PromptMode  PromptMode
+	Resumes     string   // the conversation that an agent with a protocol goes on with; empty: it begins one
 	Alive       *os.File // inherited, so that the run lives as long as its agent
 	Timeout     time.Duration
 	Silence     time.Duration // the longest it may print nothing; 0: no limit

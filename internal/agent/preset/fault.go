@@ -1,10 +1,13 @@
 package preset
 
 import (
+	_ "embed"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"stint/internal/fleet"
 )
@@ -25,6 +28,18 @@ const (
 type Fault struct {
 	Kind string
 	*regexp.Regexp
+}
+
+// Errors is a table of the errors that any program may report. They are tried after those of its own table.
+//
+//go:embed errors.toml
+var Errors string
+
+// AndAny are the errors of a program's own table, and then those of any.
+func AndAny(own []string) []string {
+	var more struct{ Errors []string }
+	_ = toml.Unmarshal([]byte(Errors), &more) // as a test has read it
+	return slices.Concat(own, more.Errors)
 }
 
 // ParseFaults reads patterns such as "login: please log in": a kind and a regular expression (regexp/syntax). The first one

@@ -112,8 +112,8 @@ type CLI struct {
 	Folders  []Folder `json:"folders"` // its own
 	Output   []Rule   `json:"output"`  // how what it prints is to be read
 	Kept     []Rule   `json:"kept"`    // how the file of a session is; none: like its output
-	// What stopped a session, as "KIND: regexp" of [Faults]: errors among what it reports as errors, faults also among
-	// lines that are not of its format.
+	// What stopped a session, as "KIND: regexp" of [Fault]: errors among what it reports as errors, faults also among lines that are
+	// not of its format.
 	Errors []string `json:"errors"`
 	Faults []string `json:"faults"`
 }

@@ -28,6 +28,10 @@ func environment(pairs ...string) func(string) string {
 // not passed on cannot log an agent in, nor move its folder.
 func TestTables(t *testing.T) {
 	t.Parallel()
+	own := []string{"quota: ^mine$"}
+	if list := must.Get(preset.ParseFaults(preset.AndAny(own)))(t); len(list) < 8 || list[0].String() != "(?m)^mine$" {
+		t.Errorf("got errors %v, want those of any program after its own", list)
+	}
 	for _, name := range preset.Names() {
 		p, c := preset.Named(name), parsed(t, name)
 		if name == preset.Any {

@@ -3,6 +3,7 @@ package session
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,8 +33,8 @@ const (
 )
 
 // peer is an agent that speaks the Agent Client Protocol (agentclientprotocol.com), version 1: JSON-RPC on standard input and output,
-// a message a line. stint begins one session, prompts once, allows each tool call once, and offers neither files nor terminals: the
-// agent has them itself, in its box.
+// a message a line. stint begins one session, or resumes it, prompts once, allows each tool call once, and offers neither files nor
+// terminals: the agent has them itself, in its box.
 //
 // The log gets what the peer says as lines of JSON, which the table of preset "acp" reads. Text that comes in pieces is one line, and
 // so is each tool call when it begins and when it is over. What is no message stands in the log as it is.
@@ -51,11 +52,13 @@ type peer struct {
 
 	session atomic.Pointer[string]
 
-	asked int // the method that it has to answer, from 1
-	kind  string
-	text  []byte // of that kind, to be logged
-	last  string // what it said last
-	calls map[string]*toolCall
+	methods []string // that stint calls, in their order
+	asked   int      // the one that it has to answer, from 1
+	status  int      // that its process is to have, where it broke nothing off
+	kind    string
+	text    []byte // of that kind, to be logged
+	last    string // what it said last
+	calls   map[string]*toolCall
 }
 
 // toolCall is what a peer has said of a tool call so far.
@@ -84,7 +87,7 @@ func newPeer(cmd *exec.Cmd, out *output, mode fleet.PromptMode) (p *peer, err er
 		return nil, err
 	}
 	p = &peer{log: os.NewFile(uintptr(log), "log"), over: make(chan struct{}), done: make(chan struct{}), calls: map[string]*toolCall{}}
-	p.queue = make(chan []byte, maxUnread)
+	p.queue, p.methods = make(chan []byte, maxUnread), []string{"initialize", "session/new", "session/prompt"}
 	stdin, in, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -129,7 +132,7 @@ func (p *peer) talk(s fleet.SessionSpec) {
 	lines := bufio.NewScanner(p.out)
 	lines.Buffer(nil, maxMessage)
 	for !p.ended.Load() && lines.Scan() {
-		if p.take(lines.Bytes(), s); p.asked == len(methods()) {
+		if p.take(lines.Bytes(), s); p.asked == len(p.methods) {
 			begin.Stop()
 		}
 	}
@@ -137,14 +140,11 @@ func (p *peer) talk(s fleet.SessionSpec) {
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {
 		p.end(fmt.Sprintf("it sent a message of more than %d MiB", maxMessage>>20))
 	}
-	p.end(hungUp + methods()[p.asked-1])
+	p.end(hungUp + p.methods[p.asked-1])
 	_, _ = io.Copy(io.Discard, p.out)
 }
 
 const hungUp = "it closed its output before it answered "
-
-// methods are those that stint calls, in their order.
-func methods() []string { return []string{"initialize", "session/new", "session/prompt"} }
 
 // end ends the talk, and says why if the peer has not answered the prompt. The first reason stands.
 func (p *peer) end(why string) {
@@ -157,7 +157,7 @@ func (p *peer) end(why string) {
 // ask calls the next method.
 func (p *peer) ask(params object) {
 	p.asked++
-	p.send(object{"id": p.asked, "method": methods()[p.asked-1], "params": params})
+	p.send(object{"id": p.asked, "method": p.methods[p.asked-1], "params": params})
 }
 
 func (p *peer) send(message object) {
@@ -208,8 +208,7 @@ func (p *peer) take(text []byte, s fleet.SessionSpec) {
 		p.answer(m.ID, m.Method, m.Params)
 	case m.Method != "" || string(m.ID) != fmt.Sprint(p.asked): // news of its own, or an answer to what nobody asked
 	case len(m.Error) > 0 && string(m.Error) != "null":
-		p.note(object{"error": m.Error, "to": methods()[p.asked-1]})
-		p.end("")
+		p.refused(m.Error, s)
 	default:
 		p.answered(m.Result, s)
 	}
@@ -221,25 +220,46 @@ func (p *peer) answered(result json.RawMessage, s fleet.SessionSpec) {
 		Version int             `json:"protocolVersion"`
 		Agent   json.RawMessage `json:"agentInfo"`
 		Session string          `json:"sessionId"`
+		Offers  struct {
+			Session struct{ Resume object } `json:"sessionCapabilities"`
+		} `json:"agentCapabilities"`
 	}
 	_ = json.Unmarshal(result, &r) // what is not there, or is another thing, stays empty
+	session := cmp.Or(s.Resumes, r.Session)
 	switch {
 	case p.asked == 1 && r.Version != 1:
 		p.end("it does not speak version 1 of the protocol")
 	case p.asked == 1:
 		p.note(object{"agent": r.Agent})
-		p.ask(object{"cwd": s.Dir, "mcpServers": []any{}})
-	case p.asked == len(methods()):
+		switch begin := (object{"cwd": s.Dir, "mcpServers": []any{}}); {
+		case s.Resumes == "":
+			p.ask(begin)
+		case r.Offers.Session.Resume == nil:
+			p.refused(line(object{"message": "it does not resume sessions"}), s)
+		default: // session/load would repeat the conversation, in one of them after its answer
+			p.methods[1], begin["sessionId"] = "session/resume", s.Resumes
+			p.ask(begin)
+		}
+	case p.asked == len(p.methods):
 		p.flush()
 		p.note(object{"result": result, "last": p.last, "calls": len(p.calls)})
 		p.end("")
-	case r.Session == "" || len(r.Session) > maxKept:
+	case session == "" || len(session) > maxKept:
 		p.end("it gave its session no id")
 	default:
-		p.note(object{"session": r.Session})
-		p.session.Store(&r.Session)
-		p.ask(object{"sessionId": r.Session, "prompt": []any{object{"type": "text", "text": s.Prompt}}})
+		p.note(object{"session": session})
+		p.session.Store(&session)
+		p.ask(object{"sessionId": session, "prompt": []any{object{"type": "text", "text": s.Prompt}}})
 	}
+}
+
+// refused ends the talk with an error. A peer that cannot go on with a conversation fails as a program does that has no protocol.
+func (p *peer) refused(why json.RawMessage, s fleet.SessionSpec) {
+	p.note(object{"error": why, "to": p.methods[p.asked-1]})
+	if s.Resumes != "" && p.asked < len(p.methods) {
+		p.status = 1
+	}
+	p.end("")
 }
 
 // update takes news of the session.
@@ -363,7 +383,7 @@ func (p *peer) exit(e fleet.SessionExit, asked bool) fleet.SessionExit {
 	switch {
 	case p.out == nil, failed && strings.HasPrefix(p.why, hungUp):
 	case p.why == "":
-		e.End, e.Status, e.Detail = fleet.Exited, 0, ""
+		e.End, e.Status, e.Detail = fleet.Exited, p.status, ""
 	default:
 		e.End, e.Status, e.Detail = fleet.Killed, 0, p.why
 	}

@@ -36,6 +36,9 @@ func TestPeers(t *testing.T) {
 	t.Parallel()
 	exited, overran := told{End: fleet.Exited}, told{End: fleet.Overran}
 	broken := func(why string) told { return told{End: fleet.Killed, Detail: why} }
+	resumes := func(o *order) { o.Resumes = "s0" }
+	resuming := strings.Replace(first, `"agentInfo"`, `"agentCapabilities":{"sessionCapabilities":{"resume":{}}},"agentInfo"`, 1) +
+		`[[ $m == *'"method":"session/resume"'*'"sessionId":"s0"'* ]] || exit 4; `
 	short := func(o *order) { o.Timeout = 4 * time.Second } // until then a loaded machine has begun it
 	const call = `{"toolCallId":"c1","title":"Shell","kind":"execute","rawInput":{"command":"make >log"}}`
 	const permission = `echo '{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"sessionId":"s1","toolCall":` + call + `,"options":[`
@@ -77,6 +80,17 @@ func TestPeers(t *testing.T) {
 		"refusing": {
 			first + `echo '{"id":2,"error":{"code":-32000,"message":"Authentication required"}}'; read -r m`, nil, exited,
 			`{"type":"acp","error":{"code":-32000,"message":"Authentication required"},"to":"session/new"}` + "\n",
+		},
+		"resuming": {
+			resuming + `echo '{"id":2,"result":{}}'; read -r m; [[ $m == *'"sessionId":"s0"'* ]] || exit 4` + bye, resumes, exited,
+			strings.ReplaceAll(began, "s1", "s0") + ended,
+		},
+		"not knowing the session": {
+			resuming + `echo '{"id":2,"error":{"code":-32002,"message":"Resource not found"}}'; read -r m`, resumes, told{End: fleet.Exited, Status: 1},
+			`{"type":"acp","error":{"code":-32002,"message":"Resource not found"},"to":"session/resume"}` + "\n",
+		},
+		"resuming none": {
+			first, resumes, told{End: fleet.Exited, Status: 1}, `{"type":"acp","error":{"message":"it does not resume sessions"},"to":"initialize"}` + "\n",
 		},
 		"staying": {begun + `trap "" TERM` + bye + wait, nil, exited, began + ended},
 		"holding": {begun + `env -i setsid -f /bin/sleep 100` + bye, nil, exited, began + ended},

@@ -30,6 +30,7 @@ type order struct {
 	Script    string // run by bash
 	PromptLen int
 	Mode      fleet.PromptMode // empty: standard input
+	Resumes   string
 	Timeout   time.Duration
 	Silence   time.Duration
 	Grace     time.Duration
@@ -75,7 +76,7 @@ func supervise() error {
 	exit, err := r.Run(context.Background(), fleet.SessionSpec{
 		Run: o.Run, Unit: o.Unit, Argv: []string{"bash", "-c", o.Script}, Dir: o.Dir, Files: files, Alive: alive,
 		Environment: []string{"PATH=" + os.Getenv("PATH"), "STINT_RUN_ID=" + string(o.Run)},
-		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: cmp.Or(o.Mode, fleet.PromptStdin),
+		Prompt:      strings.Repeat("p", o.PromptLen), PromptMode: cmp.Or(o.Mode, fleet.PromptStdin), Resumes: o.Resumes,
 		Timeout: o.Timeout, Silence: o.Silence, Grace: o.Grace, LogLimit: o.LogLimit, Echo: echo,
 	})
 	if err != nil {

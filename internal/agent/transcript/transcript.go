@@ -142,7 +142,7 @@ type session struct {
 func newSession(c preset.CLI, rules []preset.Rule, now time.Time) *session {
 	s := &session{rules: rules, cuts: map[string]*regexp.Regexp{}, now: now}
 	s.faults, _ = preset.ParseFaults(c.Faults) // they were read with the table
-	s.errors, _ = preset.ParseFaults(c.Errors)
+	s.errors, _ = preset.ParseFaults(preset.AndAny(c.Errors))
 	return s
 }
 

@@ -409,6 +409,29 @@ func TestReadErrorAfterSuccess(t *testing.T) {
 	}
 }
 
+// TestReadSharedWords reads errors in words that no table has: a program's own come first, then the status, then what it says.
+func TestReadSharedWords(t *testing.T) {
+	t.Parallel()
+	cli := named(t, "pi")
+	cli.Errors = []string{"model: ^429 of mine"}
+	for text, want := range map[string]string{
+		"429 of mine": "model", "429 slow down": "throttled", "429 You exceeded your current quota": "exhausted", "401 model not found": "login",
+		"Error 503 fetch failed": "server", "fetch failed": "connection", `{"error":{"code":403}}`: "forbidden", "see 404 files": "",
+	} {
+		line := `{"type":"message_end","message":{"role":"assistant","stopReason":"error","errorMessage":"` + strings.ReplaceAll(text, `"`, `\"`) + `"}}`
+		s := must.Get(transcript.Read(cli, strings.NewReader(line), recorded()))(t)
+		got := ""
+		if s.Fault != nil {
+			got = string(s.Fault.Kind)
+		} else if s.Quota != nil {
+			got = string(s.Quota.Kind)
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestReadLaterClaude reads the errors that Claude Code 2.1.332 words anew.
 func TestReadLaterClaude(t *testing.T) {
 	t.Parallel()
