@@ -55,7 +55,8 @@ func (p place) environment() []string {
 			env = append(env, "OPENAI_API_KEY=stub", "CODEX_HOME="+filepath.Join(p.home, "codex"))
 		case anyProgram:
 		}
-		for _, pair := range speakers()[a].environment {
+		o, _, _ := a.other()
+		for _, pair := range o.environment {
 			env = append(env, strings.ReplaceAll(pair, "{url}", p.url))
 		}
 	}
@@ -70,7 +71,8 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 		filepath.Join(p.home, "codex", "config.toml"): p.codexConfig(),
 	}
 	for _, a := range p.accounts {
-		maps.Copy(all, speakers()[a].home(p.home, p.url))
+		o, _, _ := a.other()
+		maps.Copy(all, o.home(p.home, p.url))
 	}
 	for name, text := range files {
 		all[filepath.Join(p.workspace(), name)] = text
