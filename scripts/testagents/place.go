@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -85,8 +84,7 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 			return err
 		}
 	}
-	// Units have another home folder than this one, and clones take the identity from the workspace.
-	if err := errors.Join(p.git(ctx, "init", "--quiet", "--initial-branch=main"), p.git(ctx, "config", "user.name", "tester"), p.git(ctx, "config", "user.email", "tester@example.org")); err != nil {
+	if err := p.git(ctx, "init", "--quiet", "--initial-branch=main"); err != nil {
 		return err
 	}
 	if _, err := p.command(ctx, "init"); err != nil {

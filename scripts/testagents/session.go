@@ -79,6 +79,9 @@ func (s session) witness(ctx context.Context, run result) (faults []string, err 
 	if err != nil {
 		return nil, err
 	}
+	if who, _ := s.ask(ctx, "log", "--all", "--format=%ae %ce", "--grep=^Work$"); who != "tester@example.org tester@example.org" {
+		faults = append(faults, fmt.Sprintf("author and committer: got %q", who))
+	}
 	if made == "" || !slices.Equal(run.Commits, []string{made}) {
 		faults = append(faults, fmt.Sprintf("commits: got %v, want the one that was made: %q", run.Commits, made))
 	}
