@@ -53,8 +53,10 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	p.Own.Private = slices.DeleteFunc(p.Own.Private, func(path string) bool { return slices.Contains(p.Write, path) }) // a person said so
 	b.Write = slices.Concat(p.Own.Private, p.Own.Copied, p.Own.Shared, p.Write, []string{p.Dir, p.Files.Out, p.Files.Cache})
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
-	// What is missing in a folder that loses all need not be made.
-	b.Made = slices.DeleteFunc(slices.Clone(p.Own.Fixed), func(path string) bool { return Within(p.Own.Private, path) })
+	// What is missing in a folder that loses all need not be made, but in what stays of it.
+	b.Made = slices.DeleteFunc(slices.Clone(p.Own.Fixed), func(path string) bool {
+		return Within(p.Own.Private, path) && !Within(p.Own.Shared, path)
+	})
 	p.git(&b)
 	b.Fixed = slices.Concat(b.Fixed, b.Made, p.Own.Fixed)
 	folders := slices.DeleteFunc(slices.Clone(p.Own.Shared), func(path string) bool { return filepath.Ext(path) != "" }) // a login is no folder

@@ -15,7 +15,7 @@ func (s *stub) chat(w http.ResponseWriter, r *http.Request, q question) {
 		return
 	}
 	delta, reason := object{"role": "assistant", "content": sentence}, "stop"
-	if q.behaviour != answers && q.wantsTool(result) {
+	if q.behaviour != breaks && q.wantsTool(result) {
 		delta, reason = object{"role": "assistant", "tool_calls": []any{object{
 			"index": 0, "id": fmt.Sprintf("call_stub%d", bytes.Count(q.body, []byte(result))), "type": "function",
 			"function": object{"name": q.shell(), "arguments": asJSON(q.shellInput(result))},
@@ -32,6 +32,10 @@ func (s *stub) chat(w http.ResponseWriter, r *http.Request, q question) {
 		return
 	}
 	answer["object"], answer["choices"] = "chat.completion.chunk", []any{object{"index": 0, "delta": delta, "finish_reason": reason}}
+	if q.behaviour == breaks {
+		answer["choices"] = []any{object{"index": 0, "delta": delta, "finish_reason": nil}}
+		cut(w, answer)
+	}
 	events(w, answer)
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
@@ -39,11 +43,15 @@ func (s *stub) chat(w http.ResponseWriter, r *http.Request, q question) {
 // generate answers as Gemini's service does (https://ai.google.dev/api/generate-content).
 func (s *stub) generate(w http.ResponseWriter, r *http.Request, q question, stream bool) {
 	const result = `"functionResponse"`
-	if s.interrupted(w, r, q) || s.troubled(w, q) {
+	if s.interrupted(w, r, q) {
+		return
+	}
+	if body, is := generateErrors()[q.behaviour]; is {
+		writeJSON(w, body["code"].(int), object{"error": body})
 		return
 	}
 	part := object{"text": sentence}
-	if q.behaviour != answers && len(q.tools) > 0 && q.wantsTool(result) {
+	if q.behaviour != breaks && len(q.tools) > 0 && q.wantsTool(result) {
 		part = object{"functionCall": object{"name": q.shell(), "args": q.shellInput(result)}}
 	}
 	if bytes.Contains(q.body, []byte(`"responseJsonSchema"`)) { // the program asks which model fits
@@ -57,16 +65,51 @@ func (s *stub) generate(w http.ResponseWriter, r *http.Request, q question, stre
 			"totalTokenCount": inputTokens + outputTokens,
 		},
 	}
-	if stream {
-		events(w, answer)
-		return
+	if q.behaviour == declines {
+		answer["candidates"], answer["promptFeedback"] = []any{}, object{"blockReason": "PROHIBITED_CONTENT"}
 	}
-	writeJSON(w, http.StatusOK, answer)
+	switch {
+	case stream && q.behaviour == breaks:
+		answer["candidates"] = []any{object{"index": 0, "content": object{"role": "model", "parts": []any{part}}}}
+		cut(w, answer)
+	case stream:
+		events(w, answer)
+	default:
+		writeJSON(w, http.StatusOK, answer)
+	}
+}
+
+// generateErrors are its answers in trouble.
+func generateErrors() map[behaviour]object {
+	exceeded := func(quota string) object {
+		const of = "type.googleapis.com/google.rpc."
+		return object{
+			"code": http.StatusTooManyRequests, "status": "RESOURCE_EXHAUSTED",
+			"message": "You exceeded your current quota, please check your plan and billing details.",
+			"details": []any{
+				object{"@type": of + "QuotaFailure", "violations": []any{object{"quotaId": quota + "PerProjectPerModel-FreeTier"}}},
+				object{"@type": of + "RetryInfo", "retryDelay": retryAfter + "s"},
+			},
+		}
+	}
+	return map[behaviour]object{
+		refuses:   {"code": http.StatusBadRequest, "status": "INVALID_ARGUMENT", "message": "API key not valid. Please pass a valid API key."},
+		fails:     {"code": http.StatusInternalServerError, "status": "INTERNAL", "message": "An internal error has occurred."},
+		throttled: exceeded("GenerateRequestsPerMinute"),
+		noCredit:  exceeded("GenerateRequestsPerDay"),
+	}
+}
+
+// cut begins an answer, and ends the connection.
+func cut(w http.ResponseWriter, begun object) {
+	events(w, begun)
+	http.NewResponseController(w).Flush() //nolint:errcheck // whether it arrived shows in what the agent does
+	panic(http.ErrAbortHandler)
 }
 
 // troubled refuses what the behaviour has refused, and reports whether it did.
 func (s *stub) troubled(w http.ResponseWriter, q question) bool {
-	if !slices.Contains([]behaviour{walled, throttled, crowded, refuses, expired, forbidden, noModel, fails, badGateway, noCredit}, q.behaviour) {
+	if !slices.Contains([]behaviour{walled, throttled, crowded, refuses, expired, forbidden, noModel, fails, badGateway, noCredit, declines}, q.behaviour) {
 		return false
 	}
 	s.refuseAsOpenAI(w, q)

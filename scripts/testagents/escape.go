@@ -4,16 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"stint/internal/agent/preset"
 	"stint/internal/testkit/boxtest"
 )
 
-// A model that asks for one command, which tries each way out of the box.
-const escapes behaviour = "escapes"
+// A model that asks for one command, which tries each way out of the box, or plants what the person's next start of an agent would
+// read or run.
+const (
+	escapes behaviour = "escapes"
+	plants  behaviour = "plant"
+)
 
 // secret is in files that no session may read or write.
 const secret = "not for sessions"
@@ -136,4 +142,34 @@ func (s session) escaped(ctx context.Context, run string) (faults []string, err 
 		faults = append(faults, "a process outlives its session")
 	}
 	return faults, err
+}
+
+// seed is in each file that is planted.
+const seed = "planted by a session"
+
+// plant is that command: it writes into all that a table names in the program's own folders, and beside.
+func plant() string {
+	text := "for f in"
+	for _, name := range preset.Names() {
+		for _, f := range preset.Named(name).CLI.Folders {
+			for _, inner := range append(f.ReadOnly, "planted") {
+				text += fmt.Sprintf(" %s/%s", f.Path, inner)
+			}
+		}
+	}
+	return text + fmt.Sprintf(`; do mkdir -p "${f%%/*}"; for p in "$f" "$f/planted"; do echo %s >>"$p"; done; done 2>/dev/null; true`, seed)
+}
+
+// planted says which files of the home folder have it.
+func (s session) planted() (faults []string, err error) {
+	return faults, filepath.WalkDir(s.home, func(path string, d fs.DirEntry, err error) error {
+		if path == s.workspace() || path == filepath.Join(s.home, ".local/state/stint") {
+			return fs.SkipDir
+		}
+		text, _ := os.ReadFile(path) // a folder has none
+		if strings.Contains(string(text), seed) {
+			faults = append(faults, "was planted: "+path)
+		}
+		return err
+	})
 }

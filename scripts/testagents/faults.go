@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"stint/internal/agent/preset"
@@ -38,36 +37,37 @@ func troubles() []trouble {
 
 // cli says how the account's program is to be understood.
 func (a account) cli() preset.CLI {
-	if s, is := speakers()[a]; is {
-		return s.cli()
-	}
-	name := map[account]string{claudeKey: "claude", claudePlan: "claude", codexKey: "codex"}[a]
-	return preset.Named(name).CLI
+	name, program, _ := strings.Cut(string(a), "-")
+	return preset.Named(name).Of(program).CLI
 }
 
-// kind returns the fault that an account's program makes of the trouble.
-func (t trouble) kind(a account) fleet.FaultKind {
-	if a == codexKey {
-		return t.codex
+// end is how a session of an account ends in the trouble.
+func (t trouble) end(a account) end {
+	kind := t.codex
+	if a == claudeKey || a == claudePlan {
+		kind = t.claude
 	}
-	return t.claude
+	e := end{"unavailable", kind, t.behaviour == hangs}
+	switch {
+	case kind == "":
+		e.outcome = "quota"
+	case kind.OfTask():
+		e.outcome = "failed"
+	}
+	return e
 }
 
 // faults are the trials of an account with services that fail.
 func faults(a account) (list []trial) {
 	for _, t := range troubles() {
 		c := trial{
-			account: a, behaviour: t.behaviour, outcome: "unavailable", costs: a != codexKey, wrong: true,
+			account: a, behaviour: t.behaviour, outcome: t.end(a).outcome, costs: a != codexKey, wrong: true,
 			want: transcript.Summary{Success: new(false), Turns: 1},
 		}
-		switch kind := t.kind(a); {
-		case kind == "":
-			c.outcome, c.want.Quota = "quota", &transcript.Quota{Kind: transcript.Exhausted}
-		case kind.OfTask():
-			c.outcome = "failed"
-			fallthrough
-		default:
+		if kind := t.end(a).fault; kind != "" {
 			c.want.Fault = &transcript.Fault{Kind: kind}
+		} else {
+			c.want.Quota = &transcript.Quota{Kind: transcript.Exhausted}
 		}
 		if t.behaviour == declines && a != codexKey {
 			c.want.Tokens = tokens(a, 1) // the model was asked, and said so
@@ -90,8 +90,7 @@ func (t trial) stalls() bool {
 // is not as it should be: a fault is never graded, and the reason begins with what
 // happened and how it is fixed.
 func (s session) told(r result) (list []string) {
-	i := slices.IndexFunc(troubles(), func(t trouble) bool { return t.behaviour == s.behaviour })
-	if i < 0 || s.account == anyProgram {
+	if s.want.Fault == nil && s.want.Quota == nil || s.account == anyProgram {
 		return nil
 	}
 	grade := "no grade"
@@ -100,9 +99,10 @@ func (s session) told(r result) (list []string) {
 		list = append(list, "it has a "+grade+", want none")
 	}
 	fmt.Printf("%s %s: %s, %s: %s\n", s.account, s.behaviour, r.Outcome, grade, r.Reason)
-	kind := troubles()[i].kind(s.account)
-	if want := s.account.cli().Login.Advise(kind, r.Reason).Sentence(); kind != "" && !strings.HasPrefix(r.Reason, want) {
-		list = append(list, fmt.Sprintf("reason: got %q, want it to begin with %q", r.Reason, want))
+	if f := s.want.Fault; f != nil {
+		if want := s.account.cli().Login.Advise(f.Kind, r.Reason).Sentence(); !strings.HasPrefix(r.Reason, want) {
+			list = append(list, fmt.Sprintf("reason: got %q, want it to begin with %q", r.Reason, want))
+		}
 	}
 	return list
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -170,7 +171,9 @@ func (f *fleetTrial) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	return f.build(ctx, files, f.edit)
+	err = f.build(ctx, files, f.edit)
+	// Units have another home folder than this one, and clones take the identity from the workspace.
+	return errors.Join(err, f.git(ctx, "config", "user.name", "tester"), f.git(ctx, "config", "user.email", "tester@example.org"))
 }
 
 // judged is the folder of what the grader was asked, or the question about one run.

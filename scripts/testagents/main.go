@@ -41,10 +41,10 @@ func run(args []string) int {
 	flags := flag.NewFlagSet("testagents", flag.ContinueOnError)
 	record := flags.String("record", "", "write what the agents printed to this `folder`, without what differs from run to run")
 	fleet := flags.Bool("fleet", false, "try a fleet instead: three fires over twelve tasks, with a service manager")
-	acp := flags.Bool("acp", false, "try the programs that speak the Agent Client Protocol instead")
+	others := flags.Bool("others", false, "try the other programs instead, by their own tables and by the Agent Client Protocol")
 	pattern := flags.String("only", "", "try only those whose name matches this `pattern`")
 	if err := flags.Parse(args); err != nil || flags.NArg() != 2 {
-		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] [-fleet | -acp] STINT FOLDER-OF-THE-AGENTS")
+		fmt.Fprintln(os.Stderr, "usage: testagents [-record FOLDER] [-only PATTERN] [-fleet | -others] STINT FOLDER-OF-THE-AGENTS")
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -54,7 +54,7 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "testagents: -only: %v\n", err)
 		return 2
 	}
-	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only, *fleet, *acp)
+	failed, err := try(ctx, flags.Arg(0), flags.Arg(1), *record, only, *fleet, *others)
 	switch {
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "testagents: %v\n", err)
@@ -67,7 +67,7 @@ func run(args []string) int {
 }
 
 // try plays every case and counts those that failed.
-func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp, fleet, acp bool) (failed int, err error) {
+func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp, fleet, others bool) (failed int, err error) {
 	if stint, err = filepath.Abs(stint); err != nil {
 		return 0, err
 	}
@@ -94,8 +94,8 @@ func try(ctx context.Context, stint, agents, record string, only *regexp.Regexp,
 		return len(faults), err
 	}
 	list := cases(resetAt)
-	if acp {
-		list = acpCases()
+	if others {
+		list = otherCases()
 	}
 	for i, c := range list {
 		s := session{trial: c, model: model, record: record, place: place{

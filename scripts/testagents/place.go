@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -55,7 +54,8 @@ func (p place) environment() []string {
 			env = append(env, "OPENAI_API_KEY=stub", "CODEX_HOME="+filepath.Join(p.home, "codex"))
 		case anyProgram:
 		}
-		for _, pair := range speakers()[a].environment {
+		o, _, _ := a.other()
+		for _, pair := range o.environment {
 			env = append(env, strings.ReplaceAll(pair, "{url}", p.url))
 		}
 	}
@@ -70,7 +70,8 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 		filepath.Join(p.home, "codex", "config.toml"): p.codexConfig(),
 	}
 	for _, a := range p.accounts {
-		maps.Copy(all, speakers()[a].home(p.home, p.url))
+		o, _, _ := a.other()
+		maps.Copy(all, o.home(p.home, p.url))
 	}
 	for name, text := range files {
 		all[filepath.Join(p.workspace(), name)] = text
@@ -83,8 +84,7 @@ func (p place) build(ctx context.Context, files map[string]string, edit func(con
 			return err
 		}
 	}
-	// Units have another home folder than this one, and clones take the identity from the workspace.
-	if err := errors.Join(p.git(ctx, "init", "--quiet", "--initial-branch=main"), p.git(ctx, "config", "user.name", "tester"), p.git(ctx, "config", "user.email", "tester@example.org")); err != nil {
+	if err := p.git(ctx, "init", "--quiet", "--initial-branch=main"); err != nil {
 		return err
 	}
 	if _, err := p.command(ctx, "init"); err != nil {

@@ -64,6 +64,10 @@ func (s session) play(ctx context.Context) ([]string, error) {
 		more, err = s.escaped(ctx, run.Run)
 		faults = append(faults, more...)
 	}
+	if err == nil && s.behaviour == plants {
+		more, err = s.planted()
+		faults = append(faults, more...)
+	}
 	return faults, errors.Join(err, s.keep(log, run.Run), s.keepOwn(run.Run))
 }
 
@@ -74,6 +78,9 @@ func (s session) witness(ctx context.Context, run result) (faults []string, err 
 	made, err := s.ask(ctx, "log", "--all", "--format=%H", "--grep=^Work$")
 	if err != nil {
 		return nil, err
+	}
+	if who, _ := s.ask(ctx, "log", "--all", "--format=%ae %ce", "--grep=^Work$"); who != "tester@example.org tester@example.org" {
+		faults = append(faults, fmt.Sprintf("author and committer: got %q", who))
 	}
 	if made == "" || !slices.Equal(run.Commits, []string{made}) {
 		faults = append(faults, fmt.Sprintf("commits: got %v, want the one that was made: %q", run.Commits, made))
@@ -90,7 +97,8 @@ func (s session) witness(ctx context.Context, run result) (faults []string, err 
 	if pushed, err := s.ask(ctx, "ls-remote", "origin", "refs/heads/pushed"); !strings.HasPrefix(pushed, made) {
 		faults = append(faults, fmt.Sprintf("pushed: got %q, %v, want %s", pushed, err, made))
 	}
-	if asked, err := os.ReadFile(filepath.Join(out, "asked")); !speakers()[s.account].noHooks && !bytes.Contains(asked, []byte(`"stint/claim@1"`)) {
+	o, _, _ := s.account.other()
+	if asked, err := os.ReadFile(filepath.Join(out, "asked")); !o.noHooks && !bytes.Contains(asked, []byte(`"stint/claim@1"`)) {
 		faults = append(faults, fmt.Sprintf("hook before the push: got %q, %v", asked, err))
 	}
 	return faults, nil
@@ -151,8 +159,12 @@ func (s session) edit(config string) string {
 	if s.stalls() || s.behaviour == stalls {
 		timeout = `"10s"`
 	}
-	if _, speaks := speakers()[s.account]; speaks && s.want.Success != nil {
-		timeout = `"150s"` // they begin slowly
+	_, manner, other := s.account.other()
+	switch { // they begin slowly
+	case other && s.want.Success != nil:
+		timeout = `"150s"`
+	case other:
+		timeout = `"40s"`
 	}
 	if s.clone {
 		workspace = `"clone"`
@@ -169,9 +181,12 @@ func (s session) edit(config string) string {
 		agent = "one"
 		config = strings.Replace(config, "[category.code]\n", s.program()+"[category.code]\n", 1)
 	}
-	if speaker, is := speakers()[s.account]; is {
+	switch {
+	case other && manner.command != nil:
 		agent = "one"
-		config = strings.Replace(config, "[category.code]\n", speaker.config()+"[category.code]\n", 1)
+		config = strings.Replace(config, "[category.code]\n", manner.config()+"[category.code]\n", 1)
+	case other:
+		agent = string(s.account)
 	}
 	if s.refused {
 		config = set(config, "agent."+agent, "box", `"landlock"`)
@@ -231,7 +246,7 @@ func (s session) compare(log []byte) ([]string, error) {
 	if known := got.Models.Total(); len(got.Models) > 0 && known != got.Tokens {
 		faults = append(faults, fmt.Sprintf("tokens by model: got %v, want %v", got.Models, got.Tokens))
 	}
-	if _, speaks := speakers()[s.account]; speaks {
+	if _, _, is := s.account.other(); is {
 		got.Turns = 0 // what one is differs
 	}
 	if s.behaviour == declines && got.Turns == 2 { // from 2.1.332 on, Claude Code asks once more
@@ -265,8 +280,8 @@ func asJSON(value any) string {
 // keep writes the log where it was asked to, without paths, names and numbers that are
 // different each time.
 func (s session) keep(log []byte, run string) error {
-	_, speaks := speakers()[s.account]
-	if s.record == "" || s.account == anyProgram || !speaks && (s.clone || s.works() || s.behaviour == escapes) {
+	_, _, other := s.account.other()
+	if s.record == "" || s.account == anyProgram || s.behaviour == plants || other && !s.clone || !other && (s.clone || s.works() || s.behaviour == escapes) {
 		return nil
 	}
 	return s.write("log", run, string(log))
@@ -286,9 +301,5 @@ func (s session) write(kind, run, text string) error {
 		}
 		return seen[id]
 	})
-	name := fmt.Sprintf("%s-%s.%s", s.account, s.behaviour, kind)
-	if _, speaks := speakers()[s.account]; speaks {
-		name = "acp-" + name
-	}
-	return os.WriteFile(filepath.Join(s.record, name), []byte(text), 0o644)
+	return os.WriteFile(filepath.Join(s.record, fmt.Sprintf("%s-%s.%s", s.account, s.behaviour, kind)), []byte(text), 0o644)
 }

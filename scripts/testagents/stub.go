@@ -169,6 +169,9 @@ func (q question) command(result string) string {
 	if q.behaviour == escapes {
 		return tryEscapes()
 	}
+	if q.behaviour == plants {
+		return plant()
+	}
 	return "git commit --allow-empty -q -m done"
 }
 
