@@ -25,7 +25,7 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 
 // Resuming is the command by which the agent goes on with a conversation; nil: it cannot. One with a protocol is asked by that.
 func (a Agent) Resuming(conversation string) []string {
-	if a.Prompt == fleet.PromptACP && fleet.HarmlessID(conversation) {
+	if a.Prompt == fleet.PromptACP && fleet.ValidConversationID(conversation) {
 		return a.Command
 	}
 	return a.CLI.Resuming(a.Command, conversation)
