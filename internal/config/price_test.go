@@ -62,7 +62,7 @@ func TestLoadRefusesPrices(t *testing.T) {
 	refuses(t, []unfit{
 		{"no input", least + "[price.m]\noutput = 1", "6:8: price.m.input: missing", "write input = …, in USD for a million tokens"},
 		{"no output", least + "[price.m]\ninput = 1", "6:8: price.m.output: missing", "write output = …, in USD for a million tokens"},
-		{"money back", price + "cached_input = -1", "9:1: price.m.cached_input: want a number from 0 to 1e+06, not -1", "write cached_input = 0.0"},
+		{"money back", price + "cached_input = -1", "9:1: price.m.cached_input: want a number from 0 to 1000000, not -1", "write cached_input = 0.0"},
 		{"another key", price + "cached = 1", "9:1: price.m.cached: unknown key", "did you mean cached_input?"},
 		{"star in the middle", least + "[price.\"a*b\"]\ninput = 1\noutput = 1", `6:8: price."a*b": want the name of a model, or its beginning and a "*"`, `rename it, as in [price."gpt-5*"]`},
 	})

@@ -43,6 +43,11 @@ func TestAhead(t *testing.T) {
 	if got := state.Open("h", now); len(got) > 0 {
 		t.Errorf("got %v open, want none: one is over, and one of another login", got)
 	}
+	week := fleet.Window{Long: 7 * 24 * time.Hour, Used: 1, Resets: now.AddDate(0, 0, 6), Host: "h"}
+	state = fleet.AgentState{Windows: []fleet.Window{week, at("h", 1, begin.Add(long))}}
+	if w, got := state.Ahead("h", 0, now); w != week || !got.Equal(week.Resets) {
+		t.Errorf("%v: waits until %v, want %v, when the longer one is over", w, got, week.Resets)
+	}
 }
 
 // TestStep takes what a session used from two words on one window: what the next window begins with is no session's. A window

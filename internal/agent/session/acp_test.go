@@ -109,6 +109,7 @@ func TestPeers(t *testing.T) {
 		"of another time":   {`read -r m; echo '{"id":1,"result":{"protocolVersion":2}}'; read -r m`, nil, broken("it does not speak version 1 of the protocol"), ""},
 		"nameless":          {first + `echo '{"id":2,"result":{"sessionId":7}}'; read -r m`, nil, broken("it gave its session no id"), `{"type":"acp","agent":{"name":"bash"}}` + "\n"},
 		"mute":              {wait, short, broken("it did not begin a session within 2s"), ""},
+		"mute midway":       {first + wait, short, broken("it did not begin a session within 2s"), `{"type":"acp","agent":{"name":"bash"}}` + "\n"},
 		"garbage":           {`while :; do head -c 10000 /dev/urandom | tr '{' '\n'; sleep 0.01; done`, func(o *order) { short(o); o.LogLimit = minLogLimit }, broken("it did not begin a session within 2s"), ""},
 		"endless line":      {begun + `head -c 1G /dev/zero | tr '\0' x`, nil, broken("it sent a message of more than 16 MiB"), began},
 		"endless call":      {begun + `printf '{"method":"session/update","params":{"update":{"sessionUpdate":"tool_call","toolCallId":"'; head -c 1G /dev/zero | tr '\0' x`, nil, broken("it sent a message of more than 16 MiB"), began},

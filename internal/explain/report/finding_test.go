@@ -74,7 +74,7 @@ func TestFindingsAreTrue(t *testing.T) {
 		FoundViolation:     regexp.MustCompile(`^a lane was held by two runs at once, (\d+) times?: first (\S+)\.(\d+), by (\S+) and (\S+) \(stint audit\)$`),
 		FoundFruitless:     regexp.MustCompile(`^(\S+) never gets to work: all (\d+) runs ended busy, denied or idle$`),
 		FoundAgent:         regexp.MustCompile(`^most sessions of agent (\S+) failed: (\d+) of (\d+) \(stint doctor\)$`),
-		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); seen in (\d+) of (\d+) spawned workers$`),
+		FoundNeglected:     regexp.MustCompile(`^(\S+) is neglected: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+); (\d+) of (\d+) spawned workers were for it$`),
 		FoundOverAllocated: regexp.MustCompile(`^(\S+) is over-allocated: (\d+) sessions?, which is (.+ %) of all, where fires entitled it to (\S+)$`),
 		FoundNoops:         regexp.MustCompile(`^(?:(.+ %) of the runs did nothing: (\d+) of (\d+)|most sessions of (\S+) brought nothing: (\d+) of (\d+) \(stint why \S\))$`),
 		FoundFailing:       regexp.MustCompile(`^most sessions of (\S+) failed: (\d+) of (\d+) \(stint why \S\)$`),
