@@ -133,7 +133,7 @@ type Folder struct {
 	Path     string   `json:"path"`      // "~/" is the home folder
 	Variable string   `json:"variable"`  // of the environment, that names another in place of it
 	Login    string   `json:"login"`     // the file that has its login, which it may renew; empty: none has
-	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names its own
+	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names its own, {name} its name
 	ReadOnly []string `json:"read_only"` // what sessions see of it
 	Copied   []string `json:"copied"`    // files beside it, in the folder where the variable names one, of which they have a copy
 }
@@ -290,7 +290,7 @@ func (c CLI) Own(getenv func(string) string, dir string) (own fleet.Own) {
 		}
 		in := func(folder string, names []string) (list []string) {
 			for _, name := range names {
-				list = append(list, filepath.Join(folder, strings.ReplaceAll(name, "{dir}", named)))
+				list = append(list, filepath.Join(folder, strings.NewReplacer("{dir}", named, "{name}", filepath.Base(dir)).Replace(name)))
 			}
 			return list
 		}

@@ -94,6 +94,8 @@ func TestResuming(t *testing.T) {
 		{"claude", []string{"claude", "-p", "--add-dir", "x"}, []string{"claude", "-p", "--add-dir", "x", "--resume", "a-1"}, "a-1"},
 		{"claude", []string{"claude"}, []string{"claude", "--resume", "a-1"}, "a-1"},
 		{"codex", []string{"codex", "exec", "--json", "-"}, []string{"codex", "exec", "--json", "resume", "a-1", "-"}, "a-1"},
+		{"kimi", []string{"kimi", "-p"}, []string{"kimi", "-S", "a-1", "-p"}, "a-1"},
+		{"copilot", []string{"copilot", "-p"}, []string{"copilot", "-r", "a-1", "-p"}, "a-1"},
 		{"claude", []string{"claude"}, nil, "--dangerously-skip-permissions"},
 		{"claude", []string{"claude"}, nil, "../../other"},
 		{"claude", []string{"claude"}, nil, ""},
@@ -139,6 +141,8 @@ func TestOwn(t *testing.T) {
 	must.Equal(t, "named", got.Copied, []string{"/own/.claude.json"})
 	got = parsed(t, "gptme").Own(environment("HOME", "/home/bob", "XDG_CONFIG_HOME", "/etc/bob"), dir)
 	must.Equal(t, "in a folder of many", got.Private, []string{"/etc/bob/gptme", "/home/bob/.local/share/gptme"})
+	got = parsed(t, "gemini").Own(environment("HOME", "/home/bob"), dir)
+	must.Equal(t, "by its name", got.Shared, []string{"/home/bob/.gemini/tmp/a_1/chats", "/home/bob/.gemini/oauth_creds.json"})
 	if got = parsed(t, "codex").Own(environment(), dir); got.All() != nil {
 		t.Errorf("got %+v of nobody's home", got)
 	}
