@@ -153,7 +153,7 @@ func plant() string {
 	for _, name := range preset.Names() {
 		for _, f := range preset.Named(name).CLI.Folders {
 			for _, inner := range append(f.ReadOnly, "planted") {
-				text += fmt.Sprintf(" %s/%s", f.Path, inner)
+				text += fmt.Sprintf(" %s/%s", f.Path, strings.ReplaceAll(inner, "{dir}", `$(pwd | tr -c '[:alnum:]\n' -)`))
 			}
 		}
 	}

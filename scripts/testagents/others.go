@@ -62,7 +62,10 @@ func others() map[string]other {
 		"qwen": {
 			files:       map[string]string{".qwen/settings.json": fmt.Sprintf(settings, "openai")},
 			environment: []string{"OPENAI_API_KEY=stub", "OPENAI_BASE_URL={url}/v1", "OPENAI_MODEL=gpt-stub"},
-			own:         manner{tokens: 5, cached: cachedTokens},
+			own: manner{tokens: 5, cached: cachedTokens, ends: map[behaviour]end{ // it prints nothing while it tries again
+				throttled: {outcome: "unavailable", fault: fleet.FaultSilent, stopped: true},
+				noCredit:  {outcome: "unavailable", fault: fleet.FaultSilent, stopped: true},
+			}},
 			acp: manner{command: []string{"qwen", "--acp"}, tokens: 5, cached: cachedTokens, ends: map[behaviour]end{
 				throttled: {outcome: "unavailable", fault: fleet.FaultSilent, stopped: true}, // it prints nothing meanwhile
 			}},
