@@ -55,7 +55,7 @@ func For(profile fleet.BoxProfile, p Places) fleet.Box {
 	b.Fixed = append(slices.Clone(p.Guarded), p.Config)
 	// What is missing in a folder that loses all need not be made, but in what stays of it.
 	b.Made = slices.DeleteFunc(slices.Clone(p.Own.Fixed), func(path string) bool {
-		return Within(p.Own.Private, path) && !Within(p.Own.Shared, path)
+		return Within(p.Own.Private, path) && !Within(p.Own.Shared, filepath.Dir(path))
 	})
 	p.git(&b)
 	b.Fixed = slices.Concat(b.Fixed, b.Made, p.Own.Fixed)

@@ -151,6 +151,9 @@ func TestNamespaceOfOwn(t *testing.T) {
 	t.Parallel()
 	p := places(false)
 	b := box.For(fleet.BoxWorkspace, p)
+	if slices.Contains(b.Made, "/h/.claude/settings.json") {
+		t.Errorf("made: got %q, with what is lost anyway", b.Made)
+	}
 	b.Layers.Namespaces = "bwrap"
 	line := strings.Join(box.Namespace(b, "/w", nil), " ")
 	want := " --tmpfs /h/.claude --bind /s/runs/r/tmp-h-.claude.json /h/.claude.json --bind-try /h/.claude/projects /h/.claude/projects" +
@@ -161,6 +164,10 @@ func TestNamespaceOfOwn(t *testing.T) {
 	b.Layers = fleet.BoxLayers{Landlock: 7}
 	if missing := strings.Join(box.Missing(b), ""); !strings.Contains(missing, "an agent can change /h/.claude") {
 		t.Errorf("got %q by Landlock alone, want what it can change", missing)
+	}
+	p.Own.Fixed = append(p.Own.Fixed, "/h/.claude/projects/memory")
+	if b = box.For(fleet.BoxWorkspace, p); !slices.Contains(b.Made, "/h/.claude/projects/memory") {
+		t.Errorf("made: got %q, want what a session could make in what stays", b.Made)
 	}
 	p.Write = append(p.Write, "/h/.claude")
 	if b = box.For(fleet.BoxWorkspace, p); len(b.Own.Private) > 0 {

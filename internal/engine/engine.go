@@ -104,8 +104,9 @@ type Stopper interface {
 
 // Repo is the workspace.
 type Repo interface {
-	// Environment has the variables that git of an agent goes by, in the folder where it works.
-	Environment(dir string, files fleet.RunFiles) []string
+	// Environment has the variables that git of an agent goes by, in the folder where it works: who commits among them, if it
+	// goes by no settings of the person's.
+	Environment(ctx context.Context, dir string, files fleet.RunFiles, named bool) []string
 	// Enter readies the folder in which a run is to work. Leave is called when the run
 	// has ended, and says why the folder is kept, if it is.
 	Enter(ctx context.Context, run fleet.RunID, p fleet.Place) (site fleet.Site, leave func(context.Context) (kept string, err error), err error)

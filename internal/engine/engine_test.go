@@ -190,7 +190,9 @@ func says(result string) agent {
 
 type noRepo struct{}
 
-func (noRepo) Environment(string, fleet.RunFiles) []string { return []string{"MARK=x"} }
+func (noRepo) Environment(context.Context, string, fleet.RunFiles, bool) []string {
+	return []string{"MARK=x"}
+}
 
 func (noRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
 	return fleet.Site{}, func(context.Context) (string, error) { return "", nil }, nil

@@ -186,8 +186,8 @@ func (e *Engine) sessionSpec(ctx context.Context, a assignment) (fleet.SessionSp
 		Run:         r.ID,
 		Unit:        cmp.Or(r.Unit, fleet.ScopeName(e.Config.Fleet, r.Category, r.ID)),
 		Argv:        argv,
-		Environment: boxed(b, e.traced(e.environment(a, agent, data.Deadline), r.ID)),
-		Judging:     e.environment(a, agent.Judged(), data.Deadline),
+		Environment: boxed(b, e.traced(e.environment(ctx, a, agent, data.Deadline), r.ID)),
+		Judging:     e.environment(ctx, a, agent.Judged(), data.Deadline),
 		Box:         b,
 		Dir:         a.dir,
 		Files:       files,
@@ -256,7 +256,7 @@ func asksForGit(command []string) bool {
 // environment is all that an agent gets to see of its surroundings: what the
 // config passes on, what it sets, and what stint says of the run. Later entries
 // win, and nothing may pose as stint's own.
-func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Time) []string {
+func (e *Engine) environment(ctx context.Context, a assignment, agent config.Agent, deadline time.Time) []string {
 	r, files := a.run, fleet.FilesOf(e.Config.State, a.run.ID)
 	path := ""
 	if a.task != nil {
@@ -290,7 +290,7 @@ func (e *Engine) environment(a assignment, agent config.Agent, deadline time.Tim
 		"STINT_CHAIN_DEPTH="+strconv.Itoa(r.ChainDepth),
 		"STINT_DEADLINE="+plain.Stamp(deadline),
 	)
-	return append(env, e.Repo.Environment(a.dir, files)...)
+	return append(env, e.Repo.Environment(ctx, a.dir, files, agent.CLI.OwnGit)...)
 }
 
 // traced adds to a session's environment what OpenTelemetry goes by: the variables of this process where the configuration

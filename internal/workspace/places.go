@@ -20,12 +20,27 @@ type Places struct {
 }
 
 // Environment has the variables for the agent's git in its folder: in a clone those with the operator's settings, in the
-// workspace the mark by which its commits are known.
-func (p Places) Environment(dir string, files fleet.RunFiles) []string {
+// workspace the mark by which its commits are known. Who commits stands in a clone's own settings; in the workspace it is in
+// variables, if the agent's git is to be named: these would also name who commits in other repositories that a session makes.
+func (p Places) Environment(ctx context.Context, dir string, files fleet.RunFiles, named bool) []string {
 	if p.owns(dir) {
 		return []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + filepath.Join(dir, ".git", operatorConfig)}
 	}
-	return []string{reflogMarked(fleet.RunID(filepath.Base(files.Dir)))}
+	env := []string{reflogMarked(fleet.RunID(filepath.Base(files.Dir)))}
+	if !named {
+		return env
+	}
+	g, _, err := p.git(ctx, dir)
+	if err != nil {
+		return env // it commits nothing
+	}
+	for _, key := range []string{"name", "email"} {
+		if value := g.value("user." + key); value != "" {
+			name := strings.ToUpper(key)
+			env = append(env, "GIT_AUTHOR_"+name+"="+value, "GIT_COMMITTER_"+name+"="+value)
+		}
+	}
+	return env
 }
 
 // owns reports whether a folder is that of a run's own clone.

@@ -17,6 +17,24 @@ import (
 	"stint/internal/testkit/must"
 )
 
+// TestEnvironmentNames has who commits in the workspace in variables, for an agent that overlooks the person's settings alone.
+func TestEnvironmentNames(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.git("config", "user.email", "bob@example.org")
+	p, names := clone.places(resolved(t.TempDir())), func(named bool, dir string) (list []string) {
+		for _, pair := range p.Environment(t.Context(), dir, clone.files(own), named) {
+			if strings.Contains(pair, "_EMAIL=") {
+				list = append(list, pair)
+			}
+		}
+		return list
+	}
+	must.Equal(t, "named", names(true, clone.dir), []string{"GIT_AUTHOR_EMAIL=bob@example.org", "GIT_COMMITTER_EMAIL=bob@example.org"})
+	must.Equal(t, "not", names(false, clone.dir), []string(nil))
+	must.Equal(t, "in a clone", names(true, filepath.Join(p.Root, string(own))), []string(nil))
+}
+
 // TestGitDirs finds what a session must be able to write for a commit: in the workspace,
 // in a clone of its own, before that is there, and where there is no git.
 func TestGitDirs(t *testing.T) {

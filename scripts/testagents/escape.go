@@ -144,7 +144,7 @@ func (s session) escaped(ctx context.Context, run string) (faults []string, err 
 	return faults, err
 }
 
-// seed is in each file that is planted.
+// seed is in each file that is planted, and is not in the command, which the agent may keep.
 const seed = "planted by a session"
 
 // plant is that command: it writes into all that a table names in the program's own folders, and beside.
@@ -153,11 +153,11 @@ func plant() string {
 	for _, name := range preset.Names() {
 		for _, f := range preset.Named(name).CLI.Folders {
 			for _, inner := range append(f.ReadOnly, "planted") {
-				text += fmt.Sprintf(" %s/%s", f.Path, inner)
+				text += fmt.Sprintf(" %s/%s", f.Path, strings.ReplaceAll(inner, "{dir}", `$(pwd | tr -c '[:alnum:]\n' -)`))
 			}
 		}
 	}
-	return text + fmt.Sprintf(`; do mkdir -p "${f%%/*}"; for p in "$f" "$f/planted"; do echo %s >>"$p"; done; done 2>/dev/null; true`, seed)
+	return text + fmt.Sprintf(`; do mkdir -p "${f%%/*}"; for p in "$f" "$f/planted"; do echo %s >>"$p"; done; done 2>/dev/null; true`, strings.Replace(seed, "p", "p''", 1))
 }
 
 // planted says which files of the home folder have it.

@@ -90,7 +90,7 @@ func (t trial) stalls() bool {
 // is not as it should be: a fault is never graded, and the reason begins with what
 // happened and how it is fixed.
 func (s session) told(r result) (list []string) {
-	if s.want.Fault == nil && s.want.Quota == nil || s.account == anyProgram {
+	if !s.troubled() || s.account == anyProgram {
 		return nil
 	}
 	grade := "no grade"

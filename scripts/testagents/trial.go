@@ -41,6 +41,9 @@ func (t trial) String() string {
 	return text
 }
 
+// troubled reports whether its service fails.
+func (t trial) troubled() bool { return t.want.Fault != nil || t.want.Quota != nil }
+
 func (t trial) works() bool { return question{behaviour: t.behaviour}.works() }
 
 // cases are all trials. The stub says what a model used up: one answer is one request, a tool

@@ -107,6 +107,7 @@ type CLI struct {
 	Resume   []string `json:"resume"`   // the arguments that have it go on with {session}: see [CLI.Resuming]; empty: it cannot
 	Helpers  string   `json:"helpers"`  // the files of a session's helpers, in the folder named like its file
 	NoCost   bool     `json:"no_cost"`  // it reports tokens only
+	OwnGit   bool     `json:"own_git"`  // its commands overlook the person's settings of git, which name who commits
 	Sandbox  Sandbox  `json:"sandbox"`  // that it makes itself
 	Login    Login    `json:"login"`
 	Folders  []Folder `json:"folders"` // its own

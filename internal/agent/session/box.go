@@ -270,10 +270,11 @@ func unboxed(b fleet.Box, e fleet.SessionExit) fleet.SessionExit {
 }
 
 // ends reports whether a signal ends a process that does nothing about it. Some programs exit with an HTTP status, of which
-// the system keeps the lowest byte: 401 becomes 145.
+// the system keeps the lowest byte: 401 becomes 145, and 400 becomes 144.
 func ends(s unix.Signal) bool {
 	harmless := []unix.Signal{
 		unix.SIGCHLD, unix.SIGCONT, unix.SIGSTOP, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGURG, unix.SIGWINCH,
+		unix.SIGSTKFLT, // nothing sends it
 	}
 	return s > 0 && s < 32 && !slices.Contains(harmless, s)
 }

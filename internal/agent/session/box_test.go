@@ -142,7 +142,7 @@ func TestLayersRefused(t *testing.T) {
 func TestUnboxed(t *testing.T) {
 	t.Parallel()
 	in := fleet.Box{Layers: fleet.BoxLayers{Namespaces: "bwrap"}}
-	for status, detail := range map[int]string{0: "", 75: "", 128: "", 137: "killed", 139: "segmentation fault", 145: "", 146: "", 255: ""} {
+	for status, detail := range map[int]string{0: "", 75: "", 128: "", 137: "killed", 139: "segmentation fault", 144: "", 145: "", 146: "", 255: ""} {
 		want := fleet.SessionExit{End: fleet.Exited, Status: status}
 		if detail != "" {
 			want = fleet.SessionExit{End: fleet.Killed, Detail: detail}

@@ -117,9 +117,9 @@ func readAll(s *session, r io.Reader) (Summary, error) {
 			s.Events++
 		}
 	}}
-	_, err := io.Copy(&all, r)
+	printed, err := io.Copy(&all, r)
 	all.end()
-	return s.end(), err
+	return s.end(printed > 0), err
 }
 
 // session is a summary while it is made.
@@ -299,6 +299,9 @@ func (s *session) foreign(line []byte) {
 	if slices.ContainsFunc(s.faults, func(f preset.Fault) bool { return f.Match(line) }) { // a copy of each would be too many
 		s.match(s.faults, string(line), string(line), 0)
 	}
+	if bytes.HasPrefix(line, []byte("error: ")) {
+		s.Err = cmp.Or(s.Err, string(line))
+	}
 }
 
 // blame takes note of an error: its text, its word, its HTTP status. Only the text is always there. Kind is what it is where no
@@ -408,13 +411,13 @@ func (s *session) limit(q Quota) {
 	s.Quota, s.Fault = &q, nil
 }
 
-// end drops what a session that ended well has overcome. One in which the program spoke,
+// end drops what a session that ended well has overcome. One in which the program spoke, or printed nothing at all,
 // and neither its model nor an error ever did, was left without an answer.
-func (s *session) end() Summary {
+func (s *session) end(printed bool) Summary {
 	switch {
 	case s.Success != nil && *s.Success:
 		s.Quota, s.Fault, s.Err = nil, nil, ""
-	case s.Success == nil && s.Events > 0 && !s.Answered && s.Quota == nil && s.Fault == nil:
+	case s.Success == nil && (s.Events > 0 || !printed && len(s.rules) > 0) && !s.Answered && s.Quota == nil && s.Fault == nil:
 		s.Fault = &Fault{Kind: fleet.FaultSilent}
 	}
 	s.Err = brief(s.Err)
