@@ -33,20 +33,22 @@ func TestWakeAfterFire(t *testing.T) {
 		options engine.FanoutOptions
 		docs    bool // can be started
 		want    bool
+		config  string
 	}{
-		{"the timer comes later", true, time.Hour, engine.FanoutOptions{}, false, true},
-		{"the timer comes first", true, 2 * time.Minute, engine.FanoutOptions{}, false, false},
-		{"the timer fires now", true, 0, engine.FanoutOptions{}, false, true},
-		{"the timer is off", false, time.Hour, engine.FanoutOptions{}, false, false},
-		{"without a manager", true, time.Hour, engine.FanoutOptions{Detached: true}, false, false},
-		{"a dry run", true, time.Hour, engine.FanoutOptions{DryRun: true}, false, false},
-		{"there was room", true, time.Hour, engine.FanoutOptions{Workers: 2}, true, true},
-		{"there was none", true, time.Hour, engine.FanoutOptions{Workers: 1}, true, false},
+		{"the timer comes later", true, time.Hour, engine.FanoutOptions{}, false, true, ""},
+		{"the timer comes first", true, 2 * time.Minute, engine.FanoutOptions{}, false, false, ""},
+		{"the timer fires now", true, 0, engine.FanoutOptions{}, false, true, ""},
+		{"the timer is off", false, time.Hour, engine.FanoutOptions{}, false, false, ""},
+		{"without a manager", true, time.Hour, engine.FanoutOptions{Detached: true}, false, false, ""},
+		{"a dry run", true, time.Hour, engine.FanoutOptions{DryRun: true}, false, false, ""},
+		{"there was room", true, time.Hour, engine.FanoutOptions{Workers: 2}, true, true, ""},
+		{"there was none", true, time.Hour, engine.FanoutOptions{Workers: 1}, true, false, ""},
+		{"no slot is free", true, time.Hour, engine.FanoutOptions{Workers: 2}, true, false, "[fanout]\nslots = 1\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, "[category.code]\n[category.docs]\n")
+			b := newBench(t, "[category.code]\n[category.docs]\n"+tt.config)
 			timer := fleet.Timer{Active: tt.active, Firing: tt.next == 0}
 			if tt.next > 0 {
 				timer.Next = b.clock().Add(tt.next)
