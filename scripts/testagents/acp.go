@@ -21,6 +21,8 @@ type speaker struct {
 	cached      int64             // of these from the cache
 	costs       bool
 	noHooks     bool // its shell has other settings of git
+	own         bool // it is called as its own preset has it, without the protocol
+	forgets     bool // it resumes no session, or none of a box
 	// How a session ends where it is not as with others: at a key that is no good, and at too many requests.
 	refused, throttled end
 }
@@ -37,15 +39,15 @@ func speakers() map[account]speaker {
 	stub := `{"model":"stub/gpt-stub","small_model":"stub/gpt-stub","autoupdate":false,"share":"disabled","provider":{"stub":{
 		"npm":"@ai-sdk/openai-compatible","name":"stub","options":{"baseURL":"{url}/v1","apiKey":"stub"},
 		"models":{"gpt-stub":{"name":"stub","limit":{"context":100000,"output":4000},"tool_call":true}}}}}`
-	return map[account]speaker{
+	list := map[account]speaker{
 		"opencode": {
 			command: []string{"opencode", "acp"}, files: map[string]string{".config/opencode/opencode.json": stub},
-			tokens: 1, cached: cachedTokens, costs: true,
+			tokens: 1, cached: cachedTokens, costs: true, forgets: true,
 		},
 		"gemini": {
 			command: []string{"gemini", "--acp", "--skip-trust"}, files: map[string]string{".gemini/settings.json": fmt.Sprintf(settings, "gemini-api-key")},
 			environment: []string{"GEMINI_API_KEY=stub", "GOOGLE_GEMINI_BASE_URL={url}", "GEMINI_MODEL=gemini-2.5-flash"}, tokens: 5,
-			noHooks: true, throttled: end{outcome: "timeout", stopped: true},
+			noHooks: true, throttled: end{outcome: "timeout", stopped: true}, forgets: true,
 		},
 		"qwen": {
 			command: []string{"qwen", "--acp"}, files: map[string]string{".qwen/settings.json": fmt.Sprintf(settings, "openai")},
@@ -53,7 +55,7 @@ func speakers() map[account]speaker {
 			throttled: end{outcome: "unavailable", fault: fleet.FaultSilent, stopped: true}, // it prints nothing meanwhile
 		},
 		"copilot": {
-			command: []string{"copilot", "--acp"}, tokens: 5, cached: cachedTokens,
+			command: []string{"copilot", "--acp"}, tokens: 5, cached: cachedTokens, forgets: true,
 			environment: []string{
 				"COPILOT_PROVIDER_API_KEY=stub", "COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_MODEL=gpt-stub",
 			},
@@ -72,13 +74,26 @@ max_context_size = 100000
 			throttled: end{outcome: "unavailable", fault: fleet.FaultServer},
 		},
 	}
+	for a, s := range maps.Clone(list) {
+		s.own, s.forgets, s.tokens = true, a == "opencode", map[account]int{"opencode": 5, "gemini": 5, "qwen": 5}[a]
+		list[a+"-alone"] = s
+	}
+	return list
 }
 
 // cli says how the program is to be understood.
-func (s speaker) cli() preset.CLI { return preset.Named(preset.ACP).Of(s.command[0]).CLI }
+func (s speaker) cli() preset.CLI {
+	if s.own {
+		return preset.Named(s.command[0]).CLI
+	}
+	return preset.Named(preset.ACP).Of(s.command[0]).CLI
+}
 
 // config is the agent's table.
 func (s speaker) config() string {
+	if s.own {
+		return fmt.Sprintf("[agent.one]\npreset = %q\n\n", s.command[0])
+	}
 	list := make([]string, len(s.command))
 	for i, word := range s.command {
 		list[i] = fmt.Sprintf("%q", word)
@@ -86,10 +101,15 @@ func (s speaker) config() string {
 	return fmt.Sprintf("[agent.one]\npreset = \"acp\"\ncommand = [%s]\n\n", strings.Join(list, ", "))
 }
 
-// acpCases are the trials of all speakers: work, a key that is no good, and too many requests.
+// acpCases are the trials of all speakers: work, a key that is no good, too many requests, and a conversation that goes on, which
+// is tried without the protocol, too.
 func acpCases() (list []trial) {
 	for _, a := range slices.Sorted(maps.Keys(speakers())) {
 		s := speakers()[a]
+		list = append(list, trial{account: a, behaviour: leaves, clone: true})
+		if s.own {
+			continue
+		}
 		sum := transcript.Tokens{Input: (inputTokens - s.cached) * int64(s.tokens), Output: outputTokens * int64(s.tokens), CacheRead: s.cached * int64(s.tokens)}
 		list = append(list, trial{account: a, behaviour: works, outcome: "productive", costs: s.costs, clone: true, want: transcript.Summary{
 			Tokens: sum, Success: new(true), ToolCalls: 4,

@@ -21,7 +21,7 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, responseStart())
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, escapes, stalls, works, worksTools, fleetWork, limits:
+	case usesTool, failsTool, oversteps, escapes, stalls, works, worksTools, fleetWork, limits, leaves:
 		if q.wantsTool(`_call_output"`) {
 			events(w, responseToolCall(q)...)
 			return
@@ -73,7 +73,7 @@ func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 			"type": "insufficient_quota", "code": "insufficient_quota",
 			"message": "You exceeded your current quota, please check your plan and billing details.",
 		})
-	case answers, usesTool, failsTool, oversteps, escapes, refuses, breaks, hangs, stalls, works, worksTools, fleetWork, limits, resets, unreachable, tooLong, declines:
+	case answers, usesTool, failsTool, oversteps, escapes, refuses, breaks, hangs, stalls, works, worksTools, fleetWork, limits, leaves, resets, unreachable, tooLong, declines:
 		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
 	}
 }

@@ -38,7 +38,7 @@ func (s session) play(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	if s.behaviour == limits {
+	if s.behaviour == limits || s.behaviour == leaves {
 		return s.resumes(ctx)
 	}
 	run, err := s.run(ctx)
@@ -145,13 +145,13 @@ func (s session) prepare(ctx context.Context) error {
 
 func (s session) edit(config string) string {
 	timeout, workspace, agent, prompt, alone := `"60s"`, `"shared"`, "claude", `"prompt.md"`, "true"
-	if s.behaviour == limits {
+	if s.behaviour == limits || s.behaviour == leaves {
 		alone = "false"
 	}
 	if s.stalls() || s.behaviour == stalls {
 		timeout = `"10s"`
 	}
-	if _, speaks := speakers()[s.account]; speaks && s.want.Success != nil {
+	if _, speaks := speakers()[s.account]; speaks && (s.want.Success != nil || s.behaviour == leaves) {
 		timeout = `"150s"` // they begin slowly
 	}
 	if s.clone {
