@@ -25,10 +25,11 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 
 // Resuming is the command by which the agent goes on with a conversation; nil: it cannot. One with a protocol is asked by that.
 func (a Agent) Resuming(conversation string) []string {
-	if a.Prompt == fleet.PromptACP && fleet.ValidConversationID(conversation) {
+	command := a.CLI.Resuming(a.Command, conversation)
+	if command != nil && a.Prompt == fleet.PromptACP {
 		return a.Command
 	}
-	return a.CLI.Resuming(a.Command, conversation)
+	return command
 }
 
 // Judged is the agent whose environment a check or a grader of its work gets. They may run what a

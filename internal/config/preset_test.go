@@ -133,12 +133,13 @@ func TestPresetOfAProtocol(t *testing.T) {
 		}
 		if known {
 			want.PassEnvironment, want.CLI = kimi.Environment, kimi.CLI
-			want.CLI.Errors, want.CLI.Output, want.CLI.Kept = acp.CLI.Errors, acp.CLI.Output, kimi.CLI.Output
+			want.CLI.Resume, want.CLI.Output, want.CLI.Kept = acp.CLI.Resume, acp.CLI.Output, kimi.CLI.Output
 		}
 		must.Equal(t, program, got, want, plain)
+		must.Equal(t, "resuming", got.Resuming("c1"), got.Command)
 	}
-	got := agent("command = [\"claude-agent-acp\"]\nbox = \"open\"\ncli.silence = \"1h\"")
-	if got.CLI.Silence != "1h" || got.Sandboxed() || len(got.CLI.Resume) > 0 || len(got.Programs()) != 1 || len(got.CLI.Kept) == 0 || got.CLI.Sessions != preset.Named("claude").CLI.Sessions {
+	got := agent("command = [\"claude-agent-acp\"]\nbox = \"open\"\ncli.silence = \"1h\"\ncli.resume = []")
+	if got.CLI.Silence != "1h" || got.Sandboxed() || got.Resuming("c1") != nil || len(got.Programs()) != 1 || len(got.CLI.Kept) == 0 || got.CLI.Sessions != preset.Named("claude").CLI.Sessions {
 		t.Errorf("got %+v", got.CLI)
 	}
 }

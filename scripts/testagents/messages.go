@@ -54,7 +54,7 @@ func (s *stub) messages(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, messageStart("msg_stub"))
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, escapes, plants, stalls, works, worksTools, fleetWork, limits:
+	case usesTool, failsTool, oversteps, escapes, plants, stalls, works, worksTools, fleetWork, limits, leaves:
 		if q.wantsTool(`"tool_result"`) {
 			events(w, messageToolCall(q)...)
 			return

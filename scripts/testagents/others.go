@@ -26,6 +26,7 @@ type manner struct {
 	tokens  int      // requests of five that it tells the tokens of; it may tell the last one's only
 	cached  int64    // of these from the cache
 	costs   bool
+	forgets bool              // it resumes no session, or none of a box
 	ends    map[behaviour]end // of sessions that do not end as with most
 }
 
@@ -44,10 +45,10 @@ func others() map[string]other {
 	return map[string]other{
 		"opencode": {
 			files: map[string]string{".config/opencode/opencode.json": stub},
-			own: manner{tokens: 5, cached: cachedTokens, costs: true, ends: map[behaviour]end{
+			own: manner{tokens: 5, cached: cachedTokens, costs: true, forgets: true, ends: map[behaviour]end{
 				breaks: {outcome: "unavailable", fault: fleet.FaultConnection},
 			}},
-			acp: manner{command: []string{"opencode", "acp"}, tokens: 1, cached: cachedTokens, costs: true},
+			acp: manner{command: []string{"opencode", "acp"}, tokens: 1, cached: cachedTokens, costs: true, forgets: true},
 		},
 		"gemini": {
 			files:       map[string]string{".gemini/settings.json": fmt.Sprintf(settings, "gemini-api-key")},
@@ -55,7 +56,7 @@ func others() map[string]other {
 			own: manner{tokens: 5, cached: cachedTokens, ends: map[behaviour]end{
 				declines: {outcome: "unavailable", fault: fleet.FaultCut}, // it does not tell
 			}},
-			acp: manner{command: []string{"gemini", "--acp", "--skip-trust"}, tokens: 5, ends: map[behaviour]end{
+			acp: manner{command: []string{"gemini", "--acp", "--skip-trust"}, tokens: 5, forgets: true, ends: map[behaviour]end{
 				throttled: {outcome: "timeout", stopped: true},
 			}},
 		},
@@ -74,7 +75,7 @@ func others() map[string]other {
 			environment: []string{
 				"COPILOT_PROVIDER_API_KEY=stub", "COPILOT_PROVIDER_BASE_URL={url}/v1", "COPILOT_PROVIDER_TYPE=openai", "COPILOT_MODEL=gpt-stub",
 			},
-			acp: manner{command: []string{"copilot", "--acp"}, tokens: 5, cached: cachedTokens},
+			acp: manner{command: []string{"copilot", "--acp"}, tokens: 5, cached: cachedTokens, forgets: true},
 		},
 		"kimi": {
 			files: map[string]string{".kimi-code/config.toml": `default_model = "stub"
@@ -126,7 +127,7 @@ func (m manner) config() string {
 }
 
 // otherCases are the trials of all others: by their own tables all that follows, by the protocol work, a key that is no good, and
-// too many requests.
+// too many requests. A conversation goes on both ways.
 func otherCases() (list []trial) {
 	for _, name := range slices.Sorted(maps.Keys(others())) {
 		own, acp := account(name), account(byACP+name)
@@ -135,9 +136,9 @@ func otherCases() (list []trial) {
 		for _, b := range []behaviour{refuses, throttled, noCredit, fails, unreachable, breaks, hangs, declines} {
 			list = append(list, own.meets(b))
 		}
-		list = append(list, own.works(works))
+		list = append(list, own.works(works), trial{account: own, behaviour: leaves, clone: true})
 		if others()[name].acp.command != nil {
-			list = append(list, acp.works(works), acp.meets(refuses), acp.meets(throttled))
+			list = append(list, acp.works(works), acp.meets(refuses), acp.meets(throttled), trial{account: acp, behaviour: leaves, clone: true})
 		}
 	}
 	return list

@@ -21,7 +21,7 @@ func (s *stub) responses(w http.ResponseWriter, r *http.Request, q question) {
 	case breaks:
 		events(w, responseStart())
 		panic(http.ErrAbortHandler)
-	case usesTool, failsTool, oversteps, escapes, plants, stalls, works, worksTools, fleetWork, limits:
+	case usesTool, failsTool, oversteps, escapes, plants, stalls, works, worksTools, fleetWork, limits, leaves:
 		if q.wantsTool(`_call_output"`) {
 			events(w, responseToolCall(q)...)
 			return
@@ -75,7 +75,7 @@ func (s *stub) refuseAsOpenAI(w http.ResponseWriter, q question) {
 		})
 	case declines:
 		refuse(http.StatusBadRequest, object{"type": "invalid_request_error", "code": "content_policy_violation", "message": "The input was rejected by the content policy."})
-	case answers, usesTool, failsTool, oversteps, escapes, plants, refuses, breaks, hangs, stalls, works, worksTools, fleetWork, limits, resets, unreachable, tooLong:
+	case answers, usesTool, failsTool, oversteps, escapes, plants, refuses, breaks, hangs, stalls, works, worksTools, fleetWork, limits, leaves, resets, unreachable, tooLong:
 		refuse(http.StatusUnauthorized, object{"type": "invalid_request_error", "code": "invalid_api_key", "message": "Incorrect API key provided."})
 	}
 }

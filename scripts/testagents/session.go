@@ -38,7 +38,7 @@ func (s session) play(ctx context.Context) ([]string, error) {
 			return nil, err
 		}
 	}
-	if s.behaviour == limits {
+	if s.behaviour == limits || s.behaviour == leaves {
 		return s.resumes(ctx)
 	}
 	run, err := s.run(ctx)
@@ -153,7 +153,7 @@ func (s session) prepare(ctx context.Context) error {
 
 func (s session) edit(config string) string {
 	timeout, workspace, agent, prompt, alone := `"60s"`, `"shared"`, "claude", `"prompt.md"`, "true"
-	if s.behaviour == limits {
+	if s.behaviour == limits || s.behaviour == leaves {
 		alone = "false"
 	}
 	if s.stalls() || s.behaviour == stalls {

@@ -21,7 +21,7 @@ const workResult = `{"outcome":"productive","grade":0.9,"reason":"the stub says 
 var resultPath = regexp.MustCompile(`/[\w./-]+/out/result\.json`)
 
 func (q question) works() bool {
-	return q.behaviour == limits || q.behaviour == works || q.behaviour == worksTools || q.behaviour == fleetWork
+	return q.behaviour == limits || q.behaviour == leaves || q.behaviour == works || q.behaviour == worksTools || q.behaviour == fleetWork
 }
 
 func (q question) resultFile() string {
@@ -34,8 +34,8 @@ func (q question) step(result string) string {
 	if q.behaviour == fleetWork {
 		return q.fleetStep(result)
 	}
-	if q.behaviour == limits {
-		return q.limitStep(result)
+	if q.behaviour == limits || q.behaviour == leaves {
+		return q.limitStep()
 	}
 	steps := []string{
 		`make test 2>&1 | tail -n 5 && echo "result file: $STINT_RESULT"`,

@@ -79,8 +79,7 @@ func (p Preset) Of(program string) Preset {
 	if own.Table["kept"] == nil {
 		own.Table["kept"] = own.Table["output"]
 	}
-	delete(own.Table, "sandbox") // the words that ask for it, and for an earlier conversation, are those of another command
-	delete(own.Table, "resume")
+	delete(own.Table, "sandbox") // the words that ask for it are those of another command
 	maps.Copy(own.Table, p.Table)
 	p.Environment, p.Table = own.Environment, own.Table
 	p.CLI, _ = Parse(p.Table) // both were read

@@ -68,7 +68,7 @@ const (
 // byHand is the command by which a person opens the conversation of a run: where the run was, which its program goes by.
 func (e *Explainer) byHand(r fleet.Run) string {
 	agent := e.Config.Agents[r.Agent]
-	if len(agent.Command) == 0 || e.Here.OnOtherHost(r.Location) {
+	if len(agent.Command) == 0 || agent.Prompt == fleet.PromptACP || e.Here.OnOtherHost(r.Location) {
 		return ""
 	}
 	argv := agent.CLI.Resuming(agent.Command[:1], r.Conversation.ID)
