@@ -44,7 +44,7 @@ func TestPresetsAsShipped(t *testing.T) {
 			"--settings", `{"sandbox":{"enabled":false}}`, "--add-dir", "{run_dir}", "{cache_dir}",
 		},
 		"codex":    {"codex", "exec", "--json", "--sandbox", "danger-full-access", "-c", "allow_login_shell=false", "-"},
-		"copilot":  {"copilot", "--allow-all-tools", "--output-format", "json", "-p"},
+		"copilot":  {"copilot", "--allow-all", "--output-format", "json", "-p"},
 		"gemini":   {"gemini", "--approval-mode", "yolo", "--skip-trust", "-o", "stream-json"},
 		"gptme":    {"gptme", "--non-interactive", "--output-format", "json"},
 		"kimi":     {"kimi", "--output-format", "stream-json", "-p"},

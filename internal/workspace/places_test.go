@@ -22,7 +22,8 @@ func TestEnvironmentNames(t *testing.T) {
 	t.Parallel()
 	_, clone := pair(t)
 	clone.git("config", "user.email", "bob@example.org")
-	p, names := clone.places(resolved(t.TempDir())), func(named bool, dir string) (list []string) {
+	p := clone.places(resolved(t.TempDir()))
+	names := func(named bool, dir string) (list []string) {
 		for _, pair := range p.Environment(t.Context(), dir, clone.files(own), named) {
 			if strings.Contains(pair, "_EMAIL=") {
 				list = append(list, pair)

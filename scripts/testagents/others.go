@@ -57,7 +57,7 @@ func others() map[string]other {
 				declines: {outcome: "unavailable", fault: fleet.FaultCut}, // it does not tell
 			}},
 			acp: manner{command: []string{"gemini", "--acp", "--skip-trust"}, tokens: 5, forgets: true, ends: map[behaviour]end{
-				throttled: {outcome: "timeout", stopped: true},
+				throttled: {outcome: "quota", stopped: true},
 			}},
 		},
 		"qwen": {

@@ -377,6 +377,7 @@ func TestJudgeAtAUsageLimit(t *testing.T) {
 		{"throttled, and failed", exited(1, ""), 0, Transcript{Limit: throttled}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit: " + text},
 		{"throttled, and says it failed", exited(0, ""), 0, Transcript{Limit: throttled, Success: value(false)}, fleet.Quota, nil, "the agent exited with 0, and reports that it failed; it met a usage limit: " + text},
 		{"throttled, and overran", overran, 1, Transcript{Limit: throttled}, fleet.Timeout, value(0.0), "the agent overran its time; 1 commit left behind"},
+		{"throttled from first to last", overran, 0, Transcript{Limit: throttled}, fleet.Quota, nil, "the agent overran its time; it met a usage limit: " + text},
 		{"without a word", exited(1, ""), 0, Transcript{Limit: &UsageLimit{}}, fleet.Quota, nil, "the agent exited with 1; it met a usage limit"},
 	}
 	for _, tt := range tests {

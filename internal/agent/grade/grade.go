@@ -192,7 +192,9 @@ func walled(e Evidence) bool {
 	switch e.Exit.End {
 	case fleet.Stopped, fleet.NoProcess:
 		return false
-	case fleet.Killed, fleet.Overran:
+	case fleet.Overran: // throttled from the first request to the last, it never came to work
+		return !e.Transcript.Limit.Throttled || e.Commits+e.Transcript.ToolCalls == 0 && e.Transcript.Usage.Tokens == nil
+	case fleet.Killed:
 		return !e.Transcript.Limit.Throttled
 	case fleet.Exited:
 	}
