@@ -183,7 +183,7 @@ func (contract) BillsOfAnAgent(t *testing.T, b bundle) {
 	b.ends(t, assumed, fleet.Noop, "")
 	same(t, "the newest bill", b.claude(t).Bills[0], fleet.Bill{Run: "0d1", Usage: fleet.Usage{USD: value(3.0)}})
 
-	resets := time.Date(2026, 6, 26, 12, 0, 0, 0, time.UTC)
+	resets := b.clock.Now().Add(time.Hour).UTC()
 	heard := b.works(t, "0d3", "claude")
 	forged := fleet.Window{Long: 24 * time.Hour, Used: 1, Resets: resets.AddDate(0, 1, 0)}
 	heard.Usage = fleet.Usage{Windows: []fleet.Window{{Long: 5 * time.Hour, Used: 0.5, Resets: resets}, forged}}
