@@ -162,7 +162,7 @@ func plant() string {
 
 // planted says which files of the home folder have it.
 func (s session) planted() (faults []string, err error) {
-	return faults, filepath.WalkDir(s.home, func(path string, d fs.DirEntry, err error) error {
+	return faults, filepath.WalkDir(s.home, func(path string, _ fs.DirEntry, err error) error {
 		if path == s.workspace() || path == filepath.Join(s.home, ".local/state/stint") {
 			return fs.SkipDir
 		}

@@ -86,7 +86,8 @@ func TestPeers(t *testing.T) {
 			strings.ReplaceAll(began, "s1", "s0") + ended,
 		},
 		"not knowing the session": {
-			resuming + `echo '{"id":2,"error":{"code":-32002,"message":"Resource not found"}}'; read -r m`, resumes, told{End: fleet.Exited, Status: 1},
+			resuming + `echo '{"id":2,"error":{"code":-32002,"message":"Resource not found"}}'; read -r m`, resumes,
+			told{End: fleet.Exited, Status: 1},
 			`{"type":"acp","error":{"code":-32002,"message":"Resource not found"},"to":"session/resume"}` + "\n",
 		},
 		"resuming none": {
