@@ -23,7 +23,8 @@ func (a Agent) Passed(getenv func(string) string) (env []string) {
 	return append(env, a.secrets...)
 }
 
-// Resuming is the command by which the agent goes on with a conversation; nil: it cannot. One with a protocol is asked by that.
+// Resuming is the command by which the agent goes on with a conversation; nil: it cannot. An agent that speaks a protocol keeps its
+// command, and the protocol names the conversation.
 func (a Agent) Resuming(conversation string) []string {
 	command := a.CLI.Resuming(a.Command, conversation)
 	if command != nil && a.Prompt == fleet.PromptACP {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -36,11 +37,14 @@ type Fault struct {
 var Errors string
 
 // AndAny are the errors of a program's own table, and then those of any.
-func AndAny(own []string) []string {
-	var more struct{ Errors []string }
-	_ = toml.Unmarshal([]byte(Errors), &more) // as a test has read it
-	return slices.Concat(own, more.Errors)
-}
+func AndAny(own []string) []string { return slices.Concat(own, anyErrors()) }
+
+// anyErrors reads the table once: a session's output is read at each look at its log.
+var anyErrors = sync.OnceValue(func() []string {
+	var table struct{ Errors []string }
+	_ = toml.Unmarshal([]byte(Errors), &table) // as a test has read it
+	return table.Errors
+})
 
 // ParseFaults reads patterns such as "login: please log in": a kind and a regular expression (regexp/syntax). The first one
 // that matches counts.
