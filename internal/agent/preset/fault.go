@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -37,14 +36,11 @@ type Fault struct {
 var Errors string
 
 // AndAny are the errors of a program's own table, and then those of any.
-func AndAny(own []string) []string { return slices.Concat(own, anyErrors()) }
-
-// anyErrors reads the table once: a session's output is read at each look at its log.
-var anyErrors = sync.OnceValue(func() []string {
+func AndAny(own []string) []string {
 	var table struct{ Errors []string }
 	_ = toml.Unmarshal([]byte(Errors), &table) // as a test has read it
-	return table.Errors
-})
+	return slices.Concat(own, table.Errors)
+}
 
 // ParseFaults reads patterns such as "login: please log in": a kind and a regular expression (regexp/syntax). The first one
 // that matches counts.
