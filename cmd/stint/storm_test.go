@@ -45,7 +45,7 @@ type storm struct {
 	keys     int
 	faults   bool // a call may fail, which says nothing of what it did
 
-	late time.Duration // how long what a process has sent before its death may be on its way
+	late time.Duration // how long a fault may hold what a process has sent before its death; 0: nothing holds it
 
 	length pace // of a call
 
@@ -137,6 +137,13 @@ func (p *pace) note(d time.Duration) {
 		p.mean = d
 	}
 	p.mean += (d - p.mean) / 4
+}
+
+// long is more than nearly all take.
+func (p *pace) long() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return 4 * p.mean
 }
 
 // part is a random part of it.
@@ -255,8 +262,9 @@ func (s *storm) call(key string, c stormCall, ending int, after time.Duration) s
 	seen.Epoch %= epochLeap
 	op := porcupine.Operation{ClientId: client, Input: c, Output: seen, Call: int64(began), Return: int64(ended)}
 	if tardy := op; a.Status == "" && s.late > 0 && (c.TTL > 0 || c.Kind == "release") {
-		c.Window.Hi += s.late.Milliseconds()
-		tardy.Input, tardy.Return = c, int64(ended+s.late)
+		late := s.late + s.length.long() // then the server has to do it
+		c.Window.Hi += late.Milliseconds()
+		tardy.Input, tardy.Return = c, int64(ended+late)
 		tardy.ClientId = client + 1000*(4+len(s.history[key])) // which goes on meanwhile
 		s.history[key] = append(s.history[key], tardy)
 	} else {

@@ -226,6 +226,8 @@ func previewObject() view.View[engine.Preview] {
 		view.Word("task", "", "", func(p preview) fleet.TaskID { return p.Run.Task }),
 		view.Word("key", "", "", func(p preview) fleet.Key { return p.Run.Key }),
 		view.Word("agent", "", "", func(p preview) string { return p.Run.Agent }),
+		view.Text("conversation", "", "", func(p preview) string { return p.Run.Conversation.ID }),
+		view.Text("resumes_reason", "", "", func(p preview) string { return p.Run.Conversation.Why }),
 		view.Texts("argv", "", "", func(p preview) []string { return p.Spec.Argv }),
 		view.Texts("environment", "", "", func(p preview) []string { return p.Spec.Environment }),
 		view.Text("dir", "", "", func(p preview) string { return p.Spec.Dir }),

@@ -115,6 +115,12 @@ func (a *app) printPreview(p engine.Preview) {
 		{"argv:", fmt.Sprintf("%q", p.Spec.Argv)},
 		{"folder:", p.Spec.Dir},
 	}
+	switch has := p.Run.Conversation; {
+	case has.ID != "":
+		rows = append(rows, []string{"conversation:", "goes on with " + has.ID + ": " + has.Why})
+	case has.Why != "":
+		rows = append(rows, []string{"conversation:", "a new one: " + has.Why})
+	}
 	a.table(rows)
 	fmt.Fprintf(a.Stdout, "environment:\n")
 	for _, e := range p.Spec.Environment {

@@ -2,7 +2,6 @@ package config
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -16,8 +15,8 @@ import (
 
 // Options are the inputs of a reading beside the file.
 type Options struct {
-	// CheckUnit checks one entry of a [category.NAME.unit]; its error may carry
-	// a hint. nil accepts any.
+	// CheckUnit checks one entry of a [category.NAME.unit]. Its error may carry a hint,
+	// and says no "wrong usage": each fault of a file is one. nil accepts any.
 	CheckUnit func(name string, value any) error
 	// Getenv looks up the environment, for the default state folder. nil is an
 	// empty environment.
@@ -45,12 +44,7 @@ func (o Options) checkUnit(name string, value any) error {
 	if o.CheckUnit == nil {
 		return nil
 	}
-	err := o.CheckUnit(name, value)
-	if err == nil {
-		return nil
-	}
-	// Each fault of a file is wrong usage: none says so again.
-	return fleet.WithHint(errors.New(strings.TrimPrefix(err.Error(), fleet.ErrUsage.Error()+": ")), fleet.Hint(err))
+	return o.CheckUnit(name, value)
 }
 
 // Load reads the file at path. Every error is a [fleet.ErrUsage] with a hint. A file that is

@@ -9,11 +9,9 @@ import (
 	"stint/internal/fleet"
 )
 
-// resume finds the session whose conversation the run goes on with, if it does, among those that ended at its task, the latest
-// first. It is on record, with the branch, before the folder is made: from then on nobody tidies up there.
-//
-// If we die after that, the run is one that went on with the conversation, and so is the next.
-func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Run) (cut fleet.Run) {
+// conversation decides which one the run has, and finds the session that it goes on with, if it does, among those that ended at
+// its task, the latest first.
+func (w *worker) conversation(ctx context.Context, c config.Category, ended []fleet.Run) (cut fleet.Run, has fleet.Conversation, err error) {
 	s := fleet.Resumption{Agent: w.run.Agent, Category: w.run.Category, Host: w.run.Host, Own: c.OwnClone, Goes: w.asks.Run}
 	for _, r := range ended {
 		idle := r.Key == "" || r.Verdict.Internal || r.Conversation.ID == "" && r.Cut() != "" && len(r.Commits) == 0 // no agent came to work
@@ -22,7 +20,7 @@ func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Ru
 		}
 	}
 	if len(s.Chain) == 0 || s.Chain[0].Conversation.ID == "" {
-		return cut
+		return cut, has, nil
 	}
 	last := s.Chain[0]
 	s.Able = w.Config.Agents[w.run.Agent].Resuming(last.Conversation.ID) != nil
@@ -34,24 +32,32 @@ func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Ru
 		left, err = w.Work.Leftovers(ctx)
 		s.Left = left[last.Home()] != ""
 	}
-	id, why := s.Decide()
-	if w.run.Conversation.Why = why; err == nil && id != "" {
-		w.run.Conversation = fleet.Conversation{ID: last.Conversation.ID, Resumes: id, Why: why}
-		w.run.Branch = cmp.Or(last.Branch, w.run.Branch)
+	if has.Resumes, has.Why = s.Decide(); err == nil && has.Resumes != "" {
+		cut, has.ID = last, last.Conversation.ID
+	}
+	return cut, has, err
+}
+
+// resume puts on record, with the branch, which conversation the run goes on with, before the folder is made: from then on nobody
+// tidies up there.
+//
+// If we die after that, the run is one that went on with the conversation, and so is the next.
+func (w *worker) resume(ctx context.Context, c config.Category, ended []fleet.Run) fleet.Run {
+	cut, has, err := w.conversation(ctx, c, ended)
+	if err == nil && cut.ID != "" {
+		w.run.Conversation, w.run.Branch = has, cmp.Or(cut.Branch, w.run.Branch)
 		err = w.onRecord(ctx)
 	}
 	switch {
 	case err != nil:
 		w.newConversation(ctx, err.Error())
-		return cut
-	case id == "" && why != "":
-		w.newConversation(ctx, why)
-		return cut
-	case id == "":
-		return cut
+		return fleet.Run{}
+	case cut.ID != "":
+		w.Log.InfoContext(ctx, "goes on with a conversation", w.attrs(slog.String("reason", has.Why))...)
+	case has.Why != "":
+		w.newConversation(ctx, has.Why)
 	}
-	w.Log.InfoContext(ctx, "goes on with a conversation", w.attrs(slog.String("reason", why))...)
-	return last
+	return cut
 }
 
 // placeOf is the place of a session that goes on with the conversation of another: the same path, by which its program finds

@@ -64,8 +64,19 @@ func (e *Engine) Preview(ctx context.Context, o RunOptions) (Preview, error) {
 		}
 	}
 	run.Epoch, run.Branch = 1, first.Branch // what the epoch would be is known only by taking the claim
+	ended, err := e.earlier(ctx, first.task)
+	if err != nil {
+		return Preview{}, err
+	}
+	w.run, w.asks = run, first.asks
+	cut, has, err := w.conversation(ctx, c, ended)
+	if err != nil {
+		return Preview{}, err
+	}
+	run.Conversation, run.Branch = has, cmp.Or(cut.Branch, run.Branch)
 	spec, err := e.sessionSpec(ctx, assignment{
-		run: run, category: c, task: first.task, lessons: first.lessons, said: first.asks.Said, dir: e.folder(c, cmp.Or(first.asks.Run, run.ID)),
+		run: run, category: c, task: first.task, lessons: first.lessons, said: first.asks.Said, cut: cut,
+		dir: e.folder(c, cmp.Or(first.asks.Run, cut.Home(), run.ID)),
 	})
 	return Preview{Run: run, Spec: spec}, err
 }
@@ -301,13 +312,18 @@ func (e *Engine) traced(env []string, run fleet.RunID) []string {
 	return append(env, attributes+"="+strings.TrimPrefix(fleet.Variable(env, attributes)+",stint.run="+string(run), ","))
 }
 
+// earlier are the sessions that ended at a task, the latest first; nil is no task.
+func (e *Engine) earlier(ctx context.Context, task *fleet.Task) ([]fleet.Run, error) {
+	if task == nil {
+		return nil, nil
+	}
+	return e.Record().LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
+}
+
 // attempts are the earlier sessions at the task, and what became of their work. One that a limit
 // or the service stopped before it committed anything says nothing of the task.
 func (e *Engine) attempts(ctx context.Context, task *fleet.Task) (list []fleet.Run, reviews map[fleet.RunID]fleet.Review, err error) {
-	if task == nil {
-		return nil, nil, nil
-	}
-	list, err = e.Record().LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
+	list, err = e.earlier(ctx, task)
 	list = slices.DeleteFunc(list, func(r fleet.Run) bool {
 		return len(r.Commits) == 0 && (r.Verdict.Outcome == fleet.Quota || r.Verdict.Outcome == fleet.Unavailable)
 	})

@@ -661,7 +661,7 @@ func (w *worker) session(ctx, kept context.Context, c config.Category, task *fle
 	place := fleet.Place{Own: c.OwnClone, Sync: c.Sync, Continues: w.asks.Run}
 	own, cut := w.run.Branch, fleet.Run{}
 	if task != nil {
-		list, err := w.Store.LastRuns(ctx, store.RunQuery{Task: task.ID, Ended: true, Limit: 4 * maxAttempts})
+		list, err := w.earlier(ctx, task)
 		if err != nil { // what they left stays where it is
 			w.Log.WarnContext(ctx, "earlier sessions not read", w.attrs(slog.Any("err", err))...)
 		}

@@ -57,7 +57,7 @@ func properties() []property {
 }
 
 // CheckProperty checks one line of a category's unit table: the name as in unit
-// files, the value as TOML decodes it into an any. Its errors wrap [fleet.ErrUsage].
+// files, the value as TOML decodes it into an any.
 func CheckProperty(name string, value any) error {
 	_, err := parseProperty(name, value)
 	return err
@@ -68,12 +68,12 @@ func parseProperty(name string, value any) (sdbus.Property, error) {
 	i := slices.IndexFunc(known, func(p property) bool { return p.name == name })
 	if i < 0 {
 		names := plain.Each(known, func(p property) string { return p.name })
-		err := fmt.Errorf("%w: unit property %q is none of %s", fleet.ErrUsage, name, strings.Join(names, ", "))
+		err := fmt.Errorf("unit property %q is none of %s", name, strings.Join(names, ", "))
 		return sdbus.Property{}, fleet.WithHint(err, fleet.Meant(name, names, "set others in a file of stint-FLEET-CATEGORY-.service.d: stint help operating"))
 	}
 	parsed, err := known[i].parse(value)
 	if err != nil {
-		return sdbus.Property{}, fmt.Errorf("%w: unit property %s: %v: want %w", fleet.ErrUsage, name, value, err)
+		return sdbus.Property{}, fmt.Errorf("unit property %s: %v: want %w", name, value, err)
 	}
 	return setting(cmp.Or(known[i].onBus, name), parsed), nil
 }
