@@ -18,7 +18,7 @@ import (
 	"stint/internal/store/postgres"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // benchServer is a fleet on a server of its own, which flushes to disk as those do that people use.
@@ -268,7 +268,7 @@ func BenchmarkServerSession(b *testing.B) {
 		took := atOnce(b, clients, each, func(client, i int) error {
 			run := fleet.RunID(fmt.Sprintf("0r%d", client*each+i+1))
 			task := fleet.TaskID(run)
-			g, _, err := storetest.TakeForRun(b.Context(), list[client], storetest.RunTake{
+			g, _, err := storekit.TakeForRun(b.Context(), list[client], storekit.RunTake{
 				TakeRequest: store.TakeRequest{Key: task.Key(), Holder: run.Holder(), Renews: true, TTL: time.Hour},
 				Terms:       fleet.Terms{Agent: "fake", Slots: 1e6, Budgets: budgets}, Run: run, Task: task,
 			})

@@ -18,7 +18,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // crashFleet is a fleet of one category and two tasks, whose sessions are killed.
@@ -48,7 +48,7 @@ var crashLessons = []string{"measure", "cut"}
 func newCrashFleet(t *testing.T) *crashFleet {
 	t.Helper()
 	f := &crashFleet{T: t, dir: t.TempDir(), planned: fleet.NewRunID(time.UnixMilli(1), rand.Uint32())}
-	storetest.Keep(t, filepath.Join(f.dir, "state"))
+	storekit.Keep(t, filepath.Join(f.dir, "state"))
 	f.configure("60m", "print=worked")
 	for task, text := range crashTasksIn("todo") {
 		f.write(filepath.Join("tasks", task), text)

@@ -14,7 +14,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/machine"
 	"stint/internal/store"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // The variables that crashstint reads.
@@ -47,7 +47,7 @@ func crashstint() {
 		}
 		stop := stop(os.Getenv(crashStop))
 		if e.Store != nil { // something has run
-			writes := storetest.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
+			writes := storekit.Around(e.Store, func(write string, do func() error) error { return stop.around("Store."+write, do) })
 			e.Store = crashStore{writes, stop, fleet.Holder(os.Getenv(crashRival))}
 		}
 		e.Sources = crashSources{e.Sources, stop}

@@ -18,7 +18,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // site is a fleet on the real service manager, with an agent that works until it
@@ -52,7 +52,7 @@ func newSite(t *testing.T, categories ...string) *site {
 	t.Helper()
 	needManager(t)
 	s := &site{T: t, fleet: fmt.Sprintf("e2e_%d_%d", os.Getpid(), time.Now().UnixNano()%1_000_000), dir: t.TempDir(), binary: program(t)}
-	storetest.Keep(t, s.path("state"))
+	storekit.Keep(t, s.path("state"))
 	s.write("agent", agent, 0o755)
 	config := fmt.Sprintf("fleet = %q\nstate = %q\n[agent.fake]\ncommand = [%q]\ntrust = true\n", s.fleet, s.path("state"), s.path("agent"))
 	for _, c := range categories {
@@ -325,7 +325,7 @@ func (s *site) runs() []fleet.Run {
 		Dir: s.path("state"), Fleet: fleet.Name(s.fleet), Workspace: s.dir, Now: time.Now, Settings: rank.Defaults(),
 	}))(s)
 	defer func() { _ = db.Close() }()
-	list := must.Get(storetest.RunsSince(s.Context(), db, time.Time{}))(s)
+	list := must.Get(storekit.RunsSince(s.Context(), db, time.Time{}))(s)
 	return list
 }
 

@@ -28,7 +28,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // haunting is an agent that looks, before it says where it is, whether any process of
@@ -474,7 +474,7 @@ func (s *site) corpses(n int) *sqlite.DB {
 			err = errors.Join(lock.Close(), db.AddRun(s.Context(), r))
 		}
 		if err == nil {
-			_, _, err = storetest.TakeForRun(s.Context(), db, storetest.RunTake{
+			_, _, err = storekit.TakeForRun(s.Context(), db, storekit.RunTake{
 				TakeRequest: store.TakeRequest{Key: fleet.Key("key-" + r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID, PID: 1 << 22,
 			})
 		}

@@ -19,7 +19,7 @@ import (
 
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // shortSoak is the time in which the tests fire. STINT_SOAK asks for another time, such as 10m.
@@ -117,7 +117,7 @@ func newSoak(t *testing.T) *soak {
 		T: t, fleet: fmt.Sprintf("soak_%d", os.Getpid()), dir: dir, state: filepath.Join(dir, "state"), work: filepath.Join(dir, "work"),
 		length: shortSoak, counts: map[string]int{},
 	}
-	storetest.Keep(t, s.state)
+	storekit.Keep(t, s.state)
 	if text := os.Getenv("STINT_SOAK"); text != "" {
 		var err error
 		if s.length, err = time.ParseDuration(text); err != nil {

@@ -31,7 +31,7 @@ import (
 	"stint/internal/store/postgres"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // hostsStormSize is the size of the storm over machines that share a server. STINT_STORM=full asks for all
@@ -140,7 +140,7 @@ func TestStormHosts(t *testing.T) {
 func newHostsStorm(t *testing.T) *hostsStorm {
 	t.Helper()
 	size, dir := hostsStormSizeAsked(), t.TempDir()
-	storetest.Keep(t, dir)
+	storekit.Keep(t, dir)
 	s := &hostsStorm{
 		storm: &storm{
 			T: t, begun: time.Now(), machines: size.hosts, keys: size.keys, history: map[string][]porcupine.Operation{}, answers: map[string]int{}, faults: true,

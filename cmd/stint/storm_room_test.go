@@ -16,7 +16,7 @@ import (
 
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // roomSize has the number of sessions to end with work, the number of results that may wait, and the
@@ -106,7 +106,7 @@ func newRoomStorm(t *testing.T) *roomStorm {
 		T: t, size: roomSizeAsked(), dir: t.TempDir(), calm: make(chan struct{}), placed: map[int]chan struct{}{}, statuses: map[int]int{},
 	}
 	state := filepath.Join(s.dir, "state")
-	storetest.Keep(t, state)
+	storekit.Keep(t, state)
 	t.Cleanup(func() { endProcesses(s.dir + "/") })
 	must.Do(t, os.WriteFile(filepath.Join(s.dir, "stint.toml"), fmt.Appendf(nil, roomConfig, state, s.size.limit), 0o600))
 	s.git("init", "-q", "-b", "main")

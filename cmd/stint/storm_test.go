@@ -21,7 +21,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // stormSize is the size of the storm. STINT_STORM=full asks for all of it.
@@ -62,7 +62,7 @@ type storm struct {
 func newStorm(t *testing.T, keys int) *storm {
 	t.Helper()
 	dir := t.TempDir()
-	storetest.Keep(t, dir)
+	storekit.Keep(t, dir)
 	s := &storm{
 		T: t, configs: []string{filepath.Join(dir, "stint.toml")}, begun: time.Now(), machines: 1, keys: keys,
 		history: map[string][]porcupine.Operation{}, answers: map[string]int{},

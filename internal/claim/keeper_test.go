@@ -16,7 +16,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/sqlite"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 const ttl = time.Hour
@@ -158,7 +158,7 @@ func TestWishEndsTheWork(t *testing.T) {
 		defer closeStore(t, db)
 		const run fleet.RunID = "0123456789abcdef"
 		err := db.AddRun(t.Context(), fleet.Run{ID: run, Category: "code"})
-		_, c, taken := storetest.TakeForRun(t.Context(), db, storetest.RunTake{
+		_, c, taken := storekit.TakeForRun(t.Context(), db, storekit.RunTake{
 			TakeRequest: store.TakeRequest{Key: "dig", Holder: run.Holder(), Renews: true, TTL: ttl}, Run: run, Task: "dig",
 		})
 		if err = errors.Join(err, taken); err != nil {

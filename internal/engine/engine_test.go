@@ -32,7 +32,7 @@ import (
 	"stint/internal/survey"
 	"stint/internal/task"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // bench is a fleet with real store, lanes and task files. Its agent is a function,
@@ -63,7 +63,7 @@ const threeCategories = `
 func newBench(t *testing.T, categories string) *bench {
 	t.Helper()
 	dir := t.TempDir()
-	storetest.Keep(t, dir)
+	storekit.Keep(t, dir)
 	noon := time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 	start := virtual()
 	b := &bench{TB: t, now: noon}

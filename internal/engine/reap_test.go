@@ -24,7 +24,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // patience bounds a session without a time-out of its own: the
@@ -44,10 +44,10 @@ func (b *bench) dead(c fleet.Category, task fleet.TaskID) (fleet.Run, *os.File) 
 	grant := fleet.Granted
 	err := b.db.AddRun(b.Context(), r)
 	if err == nil {
-		_, _, err = storetest.TakeLane(b.Context(), b.db, store.Begin{Run: r.ID, PID: 1 << 22, Category: c, Lane: 1, TTL: time.Hour})
+		_, _, err = storekit.TakeLane(b.Context(), b.db, store.Begin{Run: r.ID, PID: 1 << 22, Category: c, Lane: 1, TTL: time.Hour})
 	}
 	if err == nil {
-		grant, _, err = storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{
+		grant, _, err = storekit.TakeForRun(b.Context(), b.db, storekit.RunTake{
 			TakeRequest: store.TakeRequest{Key: fleet.Key(task), Holder: r.ID.Holder(), Renews: true, TTL: time.Hour}, Run: r.ID, PID: 1 << 22, Task: task,
 		})
 	}

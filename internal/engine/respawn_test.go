@@ -20,7 +20,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/survey"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // timers notes what is to be started later, or refuses to.
@@ -181,7 +181,7 @@ func TestSessionIsNotFollowed(t *testing.T) {
 			if r.Followed != tt.want && (tt.want == "" || !strings.Contains(r.Followed, tt.want)) {
 				t.Errorf("got %q, want %q", r.Followed, tt.want)
 			}
-			runs, err := storetest.RunsSince(t.Context(), b.db, r.CreatedAt)
+			runs, err := storekit.RunsSince(t.Context(), b.db, r.CreatedAt)
 			if err != nil || len(later.specs) != 0 || runs[len(runs)-1].Source == fleet.FromRespawn {
 				t.Errorf("got timers %+v and runs %+v (%v), want nothing planned", later.specs, runs, err)
 			}
@@ -205,7 +205,7 @@ func (b *bench) session(id fleet.RunID, c fleet.Category, agent string, end flee
 	key := fleet.Key("task of " + id)
 	err := b.db.AddRun(b.Context(), r)
 	if err == nil {
-		_, _, err = storetest.TakeForRun(b.Context(), b.db, storetest.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
+		_, _, err = storekit.TakeForRun(b.Context(), b.db, storekit.RunTake{TakeRequest: store.TakeRequest{Key: key, Holder: id.Holder(), TTL: time.Hour}, Run: id})
 	}
 	must.Do(b, err)
 	end.ID, end.Category, end.Agent, end.Key, end.Epoch = id, c, agent, key, 1
@@ -378,7 +378,7 @@ func TestRunWhoseTimerIsRefused(t *testing.T) {
 	b, later, id := chain(t, threeCategories)
 	later.refusal = errors.New("no bus")
 	first := b.mustRun(id)
-	runs, err := storetest.RunsSince(t.Context(), b.db, first.CreatedAt)
+	runs, err := storekit.RunsSince(t.Context(), b.db, first.CreatedAt)
 	if err != nil || len(runs) != 1 || first.Followed != "no bus" || first.Verdict.Outcome != fleet.Productive {
 		t.Errorf("got runs %+v (%v), the first followed %q, want it alone and the reason", runs, err, first.Followed)
 	}

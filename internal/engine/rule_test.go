@@ -20,7 +20,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // failedSource is a source of tasks that cannot be read.
@@ -64,8 +64,8 @@ func (b *bench) other(id fleet.RunID, c fleet.Category) {
 // noop has a session of code at a task bring nothing.
 func (b *bench) noop(id fleet.RunID, task fleet.TaskID) {
 	must.Do(b, b.db.AddRun(b.Context(), fleet.Run{ID: id, Category: "code", Source: fleet.FromSelected, Agent: "fake", CreatedAt: b.clock()}))
-	take := storetest.RunTake{TakeRequest: store.TakeRequest{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: task}
-	_, _, err := storetest.TakeForRun(b.Context(), b.db, take)
+	take := storekit.RunTake{TakeRequest: store.TakeRequest{Key: task.Key(), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: task}
+	_, _, err := storekit.TakeForRun(b.Context(), b.db, take)
 	end := fleet.Run{ID: id, Category: "code", Agent: "fake", Task: task, Key: task.Key(), Epoch: 1, Verdict: fleet.Verdict{Outcome: fleet.Noop}}
 	must.Do(b, errors.Join(err, b.db.Complete(b.Context(), end)))
 }

@@ -29,7 +29,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/task"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 )
 
 // faultyStore is a store of which one write fails: before it took effect or, with apply,
@@ -45,7 +45,7 @@ type faultyStore struct {
 
 func newFaultyStore(s store.Store, apply bool, at int) *faultyStore {
 	f := &faultyStore{apply: apply, at: at}
-	f.Store = storetest.Around(s, f.write)
+	f.Store = storekit.Around(s, f.write)
 	return f
 }
 
@@ -132,7 +132,7 @@ func stories() map[string]story {
 		}),
 		"a claim that is denied": workable(func(b *bench) error {
 			f, _ := b.Store.(*faultyStore)
-			f.Store = storetest.Around(snatch{b.db, []fleet.TaskID{"fix"}}, f.write)
+			f.Store = storekit.Around(snatch{b.db, []fleet.TaskID{"fix"}}, f.write)
 			return byHand(b)
 		}),
 		"a claim that is lost": workable(func(b *bench) error {

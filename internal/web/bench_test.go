@@ -29,7 +29,7 @@ import (
 	"stint/internal/survey"
 	"stint/internal/task"
 	"stint/internal/testkit/must"
-	"stint/internal/testkit/storetest"
+	"stint/internal/testkit/storekit"
 	"stint/internal/view"
 	"stint/internal/web"
 	"stint/internal/workspace"
@@ -269,7 +269,7 @@ func (b *bench) end(id fleet.RunID, reason string) {
 	r.Verdict = fleet.Verdict{Outcome: fleet.Productive, Grade: &grade, Reason: reason, Parts: map[string]float64{"grade_work": 0.7, "grade_size": 0.08, "grade_retries": -0.03, "commits": 1, "files": 12}}
 	r.Usage.Tokens = &tokens
 	b.check(b.db.Complete(b.Context(), r))
-	b.check(storetest.LeaveLane(b.Context(), b.db, id))
+	b.check(storekit.LeaveLane(b.Context(), b.db, id))
 }
 
 // worked is a fleet in which one run has ended and another is under way, all of it with
@@ -283,7 +283,7 @@ func worked(t *testing.T) (b *bench, fire fleet.FireID, ended, open fleet.RunID)
 	r, err := b.db.LastRuns(t.Context(), store.RunQuery{Category: "docs", Limit: 1})
 	b.check(err)
 	open = r[0].ID
-	b.check(storetest.Deny(t.Context(), b.db, fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
+	b.check(storekit.Deny(t.Context(), b.db, fleet.DeniedClaim{Run: ended, Category: "code", Key: hostile, Holder: hostile, At: clock()}))
 	b.begin(ended, "code", hostileTask, "begin\n"+hostileText+"\rover\n")
 	b.end(ended, hostile)
 	b.begin(open, "docs", "b", "at work\n")

@@ -21,6 +21,7 @@ import (
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
 	"stint/internal/testkit/pgtest"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -95,9 +96,9 @@ func aDay(t *testing.T, s store.Store) []string {
 		Runs: []fleet.Run{{ID: run, Category: "code", Agent: "claude", Source: fleet.FromSelected, CreatedAt: storetest.Start()}}, Attempt: "x",
 	})
 	say(fired.ID, err)
-	g, c, err := storetest.TakeLane(ctx, s, store.Begin{Run: run, Category: "code", Lane: 1, TTL: time.Hour})
+	g, c, err := storekit.TakeLane(ctx, s, store.Begin{Run: run, Category: "code", Lane: 1, TTL: time.Hour})
 	say(g != fleet.Denied, c.Epoch, err) // a take that is repeated renews
-	g, c, err = storetest.TakeForRun(ctx, s, storetest.RunTake{
+	g, c, err = storekit.TakeForRun(ctx, s, storekit.RunTake{
 		TakeRequest: store.TakeRequest{Key: "fix", Holder: run.Holder(), TTL: time.Hour, Renews: true}, Run: run, Task: "fix",
 		Terms: fleet.Terms{Agent: "claude", Budgets: []fleet.Budget{{Scope: fleet.CategoryScope("code"), Runs: 3}}},
 	})

@@ -16,6 +16,7 @@ import (
 	"stint/internal/store/book"
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -113,7 +114,7 @@ func TestRestOfOneMachine(t *testing.T) {
 		r := fleet.Run{ID: id, Category: "code", CreatedAt: clock.Now(), Location: fleet.Location{Host: host}}
 		err := a.AddRun(t.Context(), r)
 		if err == nil {
-			_, _, err = storetest.TakeForRun(t.Context(), a, storetest.RunTake{
+			_, _, err = storekit.TakeForRun(t.Context(), a, storekit.RunTake{
 				TakeRequest: store.TakeRequest{Key: fleet.Key(id), Holder: id.Holder(), TTL: time.Hour}, Run: id, Task: fleet.TaskID(id),
 			})
 		}

@@ -21,6 +21,7 @@ import (
 	"stint/internal/store/book"
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -267,7 +268,7 @@ func TestCopyIsCompared(t *testing.T) {
 	from := testOptions(t, storetest.Start)
 	w := mustOpen(t, from)
 	must.Do(t, w.AddRun(t.Context(), fleet.Run{ID: "0r1", Category: "code", Source: fleet.FromHand}))
-	must.Do(t, storetest.Deny(t.Context(), w, fleet.DeniedClaim{Run: "0r1", Key: "k", Holder: "h"}))
+	must.Do(t, storekit.Deny(t.Context(), w, fleet.DeniedClaim{Run: "0r1", Key: "k", Holder: "h"}))
 	must.Do(t, w.Complete(t.Context(), fleet.Run{ID: "0r1", Verdict: fleet.Verdict{Outcome: fleet.RunDenied}}))
 	_, err := book.Copy(t.Context(), mustOpen(t, from), spoiling{mustOpen(t, testOptions(t, storetest.Start))}, "postgres", false)
 	if err == nil || !strings.Contains(err.Error(), "table denials has 0 rows, which are not the 1 that were copied") {
@@ -309,9 +310,9 @@ func everyWrite(ctx context.Context, d *DB) error {
 	_, _, err := d.Take(ctx, store.TakeRequest{Key: "k", Holder: "h", TTL: time.Hour})
 	try(err)
 	try(d.AddRun(ctx, run))
-	_, _, err = storetest.TakeLane(ctx, d, store.Begin{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
+	_, _, err = storekit.TakeLane(ctx, d, store.Begin{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
 	try(err)
-	_, _, err = storetest.TakeForRun(ctx, d, storetest.RunTake{
+	_, _, err = storekit.TakeForRun(ctx, d, storekit.RunTake{
 		TakeRequest: store.TakeRequest{Key: "k", Holder: hold.Holder, TTL: time.Hour}, Run: run.ID, Task: "k", Lessons: []fleet.LessonUse{{Lesson: "a"}},
 	})
 	try(err)

@@ -13,6 +13,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -42,8 +43,8 @@ func (w week) play(grades []float64, fates []fleet.ReviewOutcome) *DB {
 		must.Get(d.RecordFire(ctx, store.Firing{Fire: fleet.Fire{At: w.clock.Now(), Moves: []fleet.Category{"code"}}}))(w.t)
 		r := fleet.Run{ID: fleet.RunID(fmt.Sprintf("0r%02d", i)), Category: "code", Source: fleet.FromHand, CreatedAt: w.clock.Now(), Agent: "claude"}
 		must.Do(w.t, d.AddRun(ctx, r))
-		take := storetest.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
-		_, c, err := storetest.TakeForRun(ctx, d, take)
+		take := storekit.RunTake{TakeRequest: store.TakeRequest{Key: fleet.Key(r.ID), Holder: r.ID.Holder(), TTL: time.Hour}, Run: r.ID}
+		_, c, err := storekit.TakeForRun(ctx, d, take)
 		must.Do(w.t, err)
 		r.Key, r.Epoch, r.Verdict = c.Key, c.Epoch, fleet.Verdict{Outcome: fleet.Productive, Grade: &g}
 		must.Do(w.t, d.Complete(ctx, r))

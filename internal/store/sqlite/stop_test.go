@@ -20,6 +20,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -93,7 +94,7 @@ type stoppedWrite struct {
 
 func stoppedWrites() map[string]stoppedWrite {
 	run := fleet.Run{ID: "0r1", Category: "code", Key: "k", Epoch: 1, CreatedAt: storetest.Start()}
-	take := storetest.RunTake{
+	take := storekit.RunTake{
 		TakeRequest: store.TakeRequest{Key: "k", Holder: run.ID.Holder(), TTL: time.Hour}, Run: run.ID, Task: "k",
 		Lessons: []fleet.LessonUse{{Lesson: "a", Injected: true}, {Lesson: "b"}},
 	}
@@ -107,9 +108,9 @@ func stoppedWrites() map[string]stoppedWrite {
 		if err := planned(ctx, d); err != nil {
 			return err
 		}
-		_, _, err := storetest.TakeLane(ctx, d, store.Begin{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
+		_, _, err := storekit.TakeLane(ctx, d, store.Begin{Run: run.ID, Category: "code", Lane: 1, TTL: time.Hour})
 		if err == nil {
-			_, _, err = storetest.TakeForRun(ctx, d, take)
+			_, _, err = storekit.TakeForRun(ctx, d, take)
 		}
 		return err
 	}
@@ -127,7 +128,7 @@ func stoppedWrites() map[string]stoppedWrite {
 			return err
 		}},
 		"TakeForRun": {planned, func(ctx context.Context, d *DB) error {
-			_, _, err := storetest.TakeForRun(ctx, d, take)
+			_, _, err := storekit.TakeForRun(ctx, d, take)
 			return err
 		}},
 		"Complete": {begun, end(fleet.Verdict{Outcome: fleet.Failed, Grade: new(float64)})},

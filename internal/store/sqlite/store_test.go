@@ -7,6 +7,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 	"stint/internal/testkit/storetest"
 )
 
@@ -23,7 +24,7 @@ func TestStore(t *testing.T) {
 func testOptions(t *testing.T, now func() time.Time) Options {
 	t.Helper()
 	dir := t.TempDir()
-	storetest.Keep(t, dir)
+	storekit.Keep(t, dir)
 	return Options{Dir: dir, Fleet: "bob", Workspace: "/home/bob/work", Now: now, Settings: rank.Defaults()}
 }
 

@@ -8,6 +8,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // Limit has an agent that says when it can work again.
@@ -96,7 +97,7 @@ func (contract) Breaker(t *testing.T, b bundle) {
 	b.mustRefuse(t, next, "agent claude: it failed 5 times in a row in category code, last: no login (until 2026-06-26T12:30:00Z)")
 	b.works(t, "0other", "codex")
 	b.clock.Advance(30 * time.Minute)
-	same(t, "probes", b.race(t, 10, func(*RunTake) {}), 1)
+	same(t, "probes", b.race(t, 10, func(*storekit.RunTake) {}), 1)
 	probe := b.claude(t).Probe
 	b.mustRefuse(t, next, fmt.Sprintf("it failed 5 times in a row, and run %s tries it", probe))
 
@@ -114,7 +115,7 @@ func (contract) Breaker(t *testing.T, b bundle) {
 // HardCategory has an agent fail as often as one may in one category: it works on in another, and that it works
 // there ends its rest. A failure there makes it rest everywhere.
 func (contract) HardCategory(t *testing.T, b bundle) {
-	docs := func(id fleet.RunID) RunTake {
+	docs := func(id fleet.RunID) storekit.RunTake {
 		r := plannedRun(id)
 		r.Category = "docs"
 		must.Do(t, b.AddRun(t.Context(), r))

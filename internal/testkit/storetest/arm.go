@@ -10,6 +10,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // mustFire records a fire that starts nothing, entitles to so much, is the next, and a round
@@ -42,7 +43,7 @@ func (contract) Debit(t *testing.T, b bundle) {
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
 	refused := takeFor("0r1", "fix")
 	refused.TTL = 0
-	_, _, err := TakeForRun(ctx, b, refused)
+	_, _, err := storekit.TakeForRun(ctx, b, refused)
 	mustBe(t, err, fleet.ErrUsage)
 	same(t, "without a grant", b.accounts(t), map[fleet.Category]rank.Account{})
 
@@ -80,7 +81,7 @@ func (contract) DebitAfterPivot(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	b.mustLane(t, "0r1", "code", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "hers"), fleet.Denied)
-	must.Do(t, LeaveLane(t.Context(), b, "0r1"))
+	must.Do(t, storekit.LeaveLane(t.Context(), b, "0r1"))
 	b.mustLane(t, "0r1", "docs", 1, fleet.Granted)
 	b.mustTakeForRun(t, takeFor("0r1", "free", fleet.LessonUse{Lesson: "a", Injected: true}), fleet.Granted)
 	want := rank.Account{Sessions: 1, Since: 1, Load: loadAfter(0)}

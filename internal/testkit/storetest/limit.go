@@ -13,16 +13,17 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // asks is a run that has begun and asks for a task of its own, to be worked by an agent.
-func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) RunTake {
+func (b bundle) asks(t *testing.T, id fleet.RunID, agent string, budgets ...fleet.Budget) storekit.RunTake {
 	t.Helper()
 	return b.asksOn(t, "", id, agent, budgets...)
 }
 
 // asksOn is such a run on a machine.
-func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, budgets ...fleet.Budget) RunTake {
+func (b bundle) asksOn(t *testing.T, host string, id fleet.RunID, agent string, budgets ...fleet.Budget) storekit.RunTake {
 	t.Helper()
 	r := plannedRun(id)
 	r.Host = host
@@ -48,12 +49,12 @@ func (b bundle) ends(t *testing.T, r fleet.Run, outcome fleet.Outcome, reason st
 
 // mustRefuse has a request refused for a reason that has so much in it, and nothing
 // written.
-func (b bundle) mustRefuse(t *testing.T, take RunTake, reason string) {
+func (b bundle) mustRefuse(t *testing.T, take storekit.RunTake, reason string) {
 	t.Helper()
 	before, run := b.mustSnapshot(t), b.mustRun(t, take.Run)
 	claim, _, err := b.Check(t.Context(), take.Key)
 	must.Do(t, err)
-	grant, c, err := TakeForRun(t.Context(), b, take)
+	grant, c, err := storekit.TakeForRun(t.Context(), b, take)
 	var refused fleet.RefusedError
 	if !errors.As(err, &refused) || !strings.Contains(refused.Reason, reason) {
 		t.Fatalf("got %s, %+v, %v, want it refused: %s", grant, c, err, reason)
@@ -66,9 +67,9 @@ func (b bundle) mustRefuse(t *testing.T, take RunTake, reason string) {
 }
 
 // refusal returns the reason for refusing a request.
-func (b bundle) refusal(t *testing.T, take RunTake) (refused fleet.RefusedError) {
+func (b bundle) refusal(t *testing.T, take storekit.RunTake) (refused fleet.RefusedError) {
 	t.Helper()
-	if _, _, err := TakeForRun(t.Context(), b, take); !errors.As(err, &refused) {
+	if _, _, err := storekit.TakeForRun(t.Context(), b, take); !errors.As(err, &refused) {
 		t.Fatalf("got %v, want it refused", err)
 	}
 	return refused
@@ -242,7 +243,7 @@ func (contract) FirstReserves(t *testing.T, b bundle) {
 		b := b.fresh(t, rank.Defaults())
 		first.budget.Scope = fleet.FleetScope
 		same(t, fmt.Sprintf("started under %+v", first.budget),
-			b.race(t, 10, func(r *RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
+			b.race(t, 10, func(r *storekit.RunTake) { r.Budgets = []fleet.Budget{first.budget} }), first.starts)
 		s := b.spent(t)[fleet.FleetScope]
 		same(t, "reserved tokens", s.Tokens, first.tokens)
 		same(t, "reserved dollars", s.USD, first.usd)
@@ -366,19 +367,19 @@ func (contract) SettledAfterPivot(t *testing.T, b bundle) {
 
 func (contract) BudgetRace(t *testing.T, b bundle) {
 	budget := fleet.Budget{Scope: fleet.FleetScope, Runs: 5}
-	same(t, "granted", b.race(t, 20, func(take *RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
+	same(t, "granted", b.race(t, 20, func(take *storekit.RunTake) { take.Budgets = []fleet.Budget{budget} }), 5)
 	same(t, "runs", b.spent(t)[fleet.FleetScope].Runs, 5)
 }
 
 func (contract) SlotsRace(t *testing.T, b bundle) {
-	same(t, "granted", b.race(t, 20, func(take *RunTake) { take.Slots = 3 }), 3)
+	same(t, "granted", b.race(t, 20, func(take *storekit.RunTake) { take.Slots = 3 }), 3)
 }
 
 // race has runs ask at once, and counts those that were let work. The others must have
 // been refused.
-func (b bundle) race(t *testing.T, n int, as func(*RunTake)) int {
+func (b bundle) race(t *testing.T, n int, as func(*storekit.RunTake)) int {
 	t.Helper()
-	var takes []RunTake
+	var takes []storekit.RunTake
 	for i := range n {
 		take := b.asks(t, fleet.RunID(fmt.Sprintf("0race%02d", i)), "claude")
 		as(&take)
@@ -390,7 +391,7 @@ func (b bundle) race(t *testing.T, n int, as func(*RunTake)) int {
 	)
 	for _, take := range takes {
 		wg.Go(func() {
-			grant, _, err := TakeForRun(t.Context(), b, take)
+			grant, _, err := storekit.TakeForRun(t.Context(), b, take)
 			var refused fleet.RefusedError
 			switch {
 			case err == nil && grant == fleet.Granted:
@@ -405,7 +406,7 @@ func (b bundle) race(t *testing.T, n int, as func(*RunTake)) int {
 }
 
 func (contract) Slots(t *testing.T, b bundle) {
-	ask := func(id fleet.RunID, agent string) RunTake {
+	ask := func(id fleet.RunID, agent string) storekit.RunTake {
 		take := b.asks(t, id, agent)
 		take.Slots = 2
 		return take

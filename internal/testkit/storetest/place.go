@@ -10,10 +10,11 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // room is a request that takes one of so many places.
-func (b bundle) room(t *testing.T, id fleet.RunID, limit int) RunTake {
+func (b bundle) room(t *testing.T, id fleet.RunID, limit int) storekit.RunTake {
 	t.Helper()
 	must.Do(t, b.AddRun(t.Context(), plannedRun(id)))
 	r := takeFor(id, fleet.TaskID("task of "+id))
@@ -29,10 +30,10 @@ func (b bundle) mustPlaces(t *testing.T) []fleet.ReviewSlot {
 }
 
 // mustBeFull asks for a claim, and gets none for want of a place.
-func (b bundle) mustBeFull(t *testing.T, r RunTake) {
+func (b bundle) mustBeFull(t *testing.T, r storekit.RunTake) {
 	t.Helper()
 	before := b.mustSnapshot(t)
-	_, _, err := TakeForRun(t.Context(), b, r)
+	_, _, err := storekit.TakeForRun(t.Context(), b, r)
 	refused := fleet.RefusedError{}
 	if !errors.As(err, &refused) || refused.By != fleet.HinderedByReview || refused.Outcome != fleet.Busy {
 		t.Errorf("got %v, want it refused for want of a place", err)
@@ -118,7 +119,7 @@ func (contract) PlacesRace(t *testing.T, b bundle) {
 	for n := range runs {
 		take := b.room(t, fleet.RunID(fmt.Sprintf("0r%02d", n)), limit)
 		all.Go(func() {
-			grant, _, err := TakeForRun(t.Context(), b, take)
+			grant, _, err := storekit.TakeForRun(t.Context(), b, take)
 			guard.Lock()
 			defer guard.Unlock()
 			if grant == fleet.Granted {

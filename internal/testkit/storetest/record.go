@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"stint/internal/fleet"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // past draws runs and stores them, each check in a year of its own, so that one store
@@ -104,21 +104,13 @@ func (contract) Tallies(t *testing.T, b bundle) {
 		}
 		step := rapid.SampledFrom([]time.Duration{0, time.Millisecond, time.Second, 45 * time.Second, time.Hour}).Draw(rt, "step")
 		got := must.Get(b.Tallies(t.Context(), span, step))(t)
-		runs := must.Get(RunsSince(t.Context(), b, since))(t)
+		runs := must.Get(storekit.RunsSince(t.Context(), b, since))(t)
 		runs = slices.DeleteFunc(runs, func(r fleet.Run) bool { return span.Over(r.CreatedAt) })
 		exactly := cmpopts.EquateApprox(1e-12, 1e-12) // up to the order in which they were added
 		if diff := gocmp.Diff(got, tally(runs, since, step), exactly, cmpopts.EquateEmpty()); diff != "" {
 			rt.Fatalf("tallies (-got +want):\n%s", diff)
 		}
 	})
-}
-
-// RunsSince reads the runs created since a time, oldest first.
-func RunsSince(ctx context.Context, s store.Record, since time.Time) ([]fleet.Run, error) {
-	list, err := s.LastRuns(ctx, store.RunQuery{Limit: 1 << 30})
-	list = slices.DeleteFunc(list, func(r fleet.Run) bool { return r.CreatedAt.Before(since) })
-	slices.Reverse(list)
-	return list, err
 }
 
 // tally counts runs, alike ones together.
@@ -293,7 +285,7 @@ func (contract) Denials(t *testing.T, b bundle) {
 	deny := func(run fleet.RunID, key fleet.Key, holder fleet.Holder) {
 		b.clock.Advance(time.Second)
 		d := fleet.DeniedClaim{Run: run, Category: "code", Key: key, Holder: holder, At: b.clock.Now()}
-		must.Do(t, Deny(t.Context(), b, d))
+		must.Do(t, storekit.Deny(t.Context(), b, d))
 		all = append([]fleet.DeniedClaim{d}, all...)
 	}
 	deny("0r1", "a", bob)

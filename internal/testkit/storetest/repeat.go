@@ -14,6 +14,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // repeated is a write that who never heard its answer makes again.
@@ -70,9 +71,9 @@ func repeatedWrites() map[string]repeated {
 			return grant{g, c}, err
 		}
 	}
-	takeForRun := func(r RunTake) func(context.Context, bundle) (any, error) {
+	takeForRun := func(r storekit.RunTake) func(context.Context, bundle) (any, error) {
 		return func(ctx context.Context, b bundle) (any, error) {
-			_, c, err := TakeForRun(ctx, b, r)
+			_, c, err := storekit.TakeForRun(ctx, b, r)
 			return c, err
 		}
 	}
@@ -95,10 +96,10 @@ func repeatedWrites() map[string]repeated {
 		"take for a run":        {begun, takeForRun(takeFor("0r1", "fix", fleet.LessonUse{Lesson: "a", Injected: true})), nil},
 		"take on its lane":      {begun, takeForRun(onLane), nil},
 		"take a lane": {planned, func(ctx context.Context, b bundle) (any, error) {
-			_, c, err := TakeLane(ctx, b, laneTake("0r1", "code", 1))
+			_, c, err := storekit.TakeLane(ctx, b, laneTake("0r1", "code", 1))
 			return c, err
 		}, nil},
-		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return LeaveLane(ctx, b, "0r1") }), nil},
+		"give a lane back": {works, silent(func(ctx context.Context, b bundle) error { return storekit.LeaveLane(ctx, b, "0r1") }), nil},
 		"branch": {works, silent(func(ctx context.Context, b bundle) error {
 			return b.OnBranch(ctx, "0r1", "stint/x", fleet.Conversation{})
 		}), nil},
@@ -232,7 +233,7 @@ func Everything(t *testing.T, b store.Store) (all []any) {
 	}
 	note(b.Snapshot(ctx))
 	note(b.List(ctx, store.Listing{All: true}))
-	note(RunsSince(ctx, b, time.Time{}))
+	note(storekit.RunsSince(ctx, b, time.Time{}))
 	note(b.LastFires(ctx, store.FireQuery{Limit: 99}))
 	note(b.LaneHolds(ctx, time.Time{}))
 	note(b.LastDenials(ctx, store.DenialQuery{Limit: 99}))

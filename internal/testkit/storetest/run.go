@@ -9,6 +9,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 func value[T any](v T) *T { return &v }
@@ -19,14 +20,14 @@ func plannedRun(id fleet.RunID) fleet.Run {
 }
 
 // takeFor is a run's request for the claim on a task.
-func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) RunTake {
+func takeFor(id fleet.RunID, task fleet.TaskID, lessons ...fleet.LessonUse) storekit.RunTake {
 	take := store.TakeRequest{Key: task.Key(), Holder: id.Holder(), Renews: true, TTL: time.Hour}
-	return RunTake{TakeRequest: take, Run: id, Task: task, Lessons: lessons}
+	return storekit.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: lessons}
 }
 
-func (b bundle) mustTakeForRun(t *testing.T, r RunTake, want fleet.Grant) {
+func (b bundle) mustTakeForRun(t *testing.T, r storekit.RunTake, want fleet.Grant) {
 	t.Helper()
-	grant, c, err := TakeForRun(t.Context(), b, r)
+	grant, c, err := storekit.TakeForRun(t.Context(), b, r)
 	must.Do(t, err)
 	if grant != want {
 		t.Fatalf("got %s, want %s: %+v", grant, want, c)
@@ -151,14 +152,14 @@ func (contract) Lanes(t *testing.T, b bundle) {
 	b.clock.Advance(time.Second)
 	b.mustLane(t, "0r2", "docs", 2, fleet.Granted) // at 1
 	b.clock.Advance(time.Second)
-	must.Do(t, LeaveLane(t.Context(), b, "0r1")) // at 2
+	must.Do(t, storekit.LeaveLane(t.Context(), b, "0r1")) // at 2
 	b.clock.Advance(time.Second)
-	must.Do(t, LeaveLane(t.Context(), b, "0r1"))
+	must.Do(t, storekit.LeaveLane(t.Context(), b, "0r1"))
 	b.mustLane(t, "0r3", "triage", 3, fleet.Granted) // at 3
 	if r := b.mustRun(t, "0r3"); r.Category != "triage" || r.Lane != 3 {
 		t.Errorf("got run in %s.%d, want triage.3", r.Category, r.Lane)
 	}
-	if grant, c, err := TakeLane(t.Context(), b, laneTake("0none", "code", 1)); err == nil {
+	if grant, c, err := storekit.TakeLane(t.Context(), b, laneTake("0none", "code", 1)); err == nil {
 		t.Errorf("got a lane for a run that is not there, %s, %+v, want an error", grant, c)
 	}
 	first := fleet.LaneHold{Run: "0r1", Category: "code", Lane: 1, AcquiredAt: at(0), ReleasedAt: at(2)}
@@ -284,7 +285,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0r1")))
 	want := b.mustRun(t, "0r1")
 	b.mustTake(t, store.TakeRequest{Key: "hers", Holder: alice, TTL: time.Hour}, fleet.Granted)
-	grant, c, err := TakeForRun(t.Context(), b, takeFor("0r1", "hers"))
+	grant, c, err := storekit.TakeForRun(t.Context(), b, takeFor("0r1", "hers"))
 	must.Do(t, err)
 	if grant != fleet.Denied || c.Holder != alice {
 		t.Errorf("got %s, %+v, want it denied by %s", grant, c, alice)
@@ -293,7 +294,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 
 	b.mustTake(t, store.TakeRequest{Key: "free", Holder: bob, TTL: time.Second}, fleet.Granted)
 	b.clock.Advance(time.Second)
-	grant, c, err = TakeForRun(t.Context(), b, takeFor("0r1", "free"))
+	grant, c, err = storekit.TakeForRun(t.Context(), b, takeFor("0r1", "free"))
 	must.Do(t, err)
 	if grant != fleet.Granted || c.Epoch != 2 || c.Holder != "run:0r1" {
 		t.Errorf("got %s, %+v, want epoch 2 granted", grant, c)
@@ -303,7 +304,7 @@ func (contract) TakeForRun(t *testing.T, b bundle) {
 
 	refused := takeFor("0r1", "next")
 	refused.TTL = 0
-	_, _, err = TakeForRun(t.Context(), b, refused)
+	_, _, err = storekit.TakeForRun(t.Context(), b, refused)
 	mustBe(t, err, fleet.ErrUsage)
 	same(t, "run, refused", b.mustRun(t, "0r1"), want)
 }
@@ -316,7 +317,7 @@ func (contract) TakeForEndedRun(t *testing.T, b bundle) {
 	ended.Verdict.Outcome = fleet.Cancelled
 	must.Do(t, b.Complete(t.Context(), ended))
 	for _, id := range []fleet.RunID{"0r1", "0none"} {
-		grant, c, err := TakeForRun(t.Context(), b, takeFor(id, "k"))
+		grant, c, err := storekit.TakeForRun(t.Context(), b, takeFor(id, "k"))
 		mustBe(t, err, fleet.ErrLost)
 		same(t, "grant", grant, fleet.Grant(""))
 		same(t, "claim", c, fleet.Claim{})

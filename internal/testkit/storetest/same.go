@@ -20,6 +20,7 @@ import (
 	"stint/internal/store/book"
 	"stint/internal/store/table"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // ram is an engine without a database: each write knows all rows, so that no question has to be answered. What it decides
@@ -139,7 +140,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 		Known: store.Known{Holder: id.Holder(), Epoch: epoch, Session: rapid.SampledFrom([]fleet.Liveness{fleet.Lives, fleet.Gone, fleet.Unknown}).Draw(rt, "session")},
 	}
 	hold := store.Hold{Key: take.Key, Holder: take.Holder, Epoch: epoch, Kept: yes("kept"), Tail: pick("tail", "", "it said so")}
-	forRun := RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
+	forRun := storekit.RunTake{TakeRequest: take, Run: id, Task: task, Lessons: []fleet.LessonUse{{Lesson: "a", Version: pick("version", "1", "2"), Injected: yes("injected")}}}
 	forRun.Key, forRun.Holder, forRun.Renews = task.Key(), id.Holder(), true
 	forRun.Agent, forRun.Slots, forRun.Room = agent, some("slots", 2), fleet.Room{Takes: yes("takes"), Limit: 2}
 	forRun.Budgets = []fleet.Budget{{Scope: fleet.CategoryScope(category), Runs: some("budget", 3)}}
@@ -178,7 +179,7 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 	before := fleet.RunID(fmt.Sprintf("0s%02d", some("before", n)))
 	session := func(ctx context.Context, w store.Store) string {
 		err := w.AddRun(ctx, fleet.Run{ID: worked.ID, Category: category, Source: fleet.FromSelected, Agent: agent, CreatedAt: now})
-		g, c, taken := TakeForRun(ctx, w, begins)
+		g, c, taken := storekit.TakeForRun(ctx, w, begins)
 		end := worked
 		end.Epoch = c.Epoch
 		return answer(errors.Join(err, taken, w.Complete(ctx, end)), g, c)
@@ -204,11 +205,11 @@ func drawWrite(rt *rapid.T, n int, now time.Time) func(ctx context.Context, w st
 			return answer(w.OnBranch(ctx, id, "work", fleet.Conversation{Resumes: "0r1", Why: "why"}))
 		},
 		func(ctx context.Context, w store.Store) string {
-			g, c, err := TakeLane(ctx, w, store.Begin{Run: id, PID: pid, Category: category, Lane: lane, TTL: ttl})
+			g, c, err := storekit.TakeLane(ctx, w, store.Begin{Run: id, PID: pid, Category: category, Lane: lane, TTL: ttl})
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string {
-			g, c, err := TakeForRun(ctx, w, forRun)
+			g, c, err := storekit.TakeForRun(ctx, w, forRun)
 			return answer(err, g, c)
 		},
 		func(ctx context.Context, w store.Store) string { return answer(w.Complete(ctx, end)) },

@@ -18,6 +18,7 @@ import (
 	"stint/internal/store"
 	"stint/internal/store/book"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // Open says where a store is to be that reads this clock and learns by these settings,
@@ -165,7 +166,7 @@ func laneTake(id fleet.RunID, c fleet.Category, lane int) store.Begin {
 // mustLane takes a lane as must be.
 func (b bundle) mustLane(t *testing.T, id fleet.RunID, c fleet.Category, lane int, want fleet.Grant) fleet.Claim {
 	t.Helper()
-	grant, got, err := TakeLane(t.Context(), b, laneTake(id, c, lane))
+	grant, got, err := storekit.TakeLane(t.Context(), b, laneTake(id, c, lane))
 	must.Do(t, err)
 	same(t, "grant", grant, want)
 	return got

@@ -10,6 +10,7 @@ import (
 	"stint/internal/rank"
 	"stint/internal/store"
 	"stint/internal/testkit/must"
+	"stint/internal/testkit/storekit"
 )
 
 // leave ends a session at a task that leaves something of it.
@@ -34,7 +35,7 @@ func (contract) TaskLeftMeanwhile(t *testing.T, b bundle) {
 	late := takeFor("0late", "fix")
 	must.Do(t, b.AddRun(t.Context(), plannedRun("0late")))
 	b.leave(t, "0r1", "fix", fleet.Productive, fleet.TaskLeft{State: "done", Seen: "a", Worked: true, Changed: true})
-	_, _, err := TakeForRun(t.Context(), b, late)
+	_, _, err := storekit.TakeForRun(t.Context(), b, late)
 	var refused fleet.RefusedError
 	if !errors.As(err, &refused) || refused.Outcome != fleet.RunDenied {
 		t.Fatalf("got %v, want a refusal that ends denied", err)

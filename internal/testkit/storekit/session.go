@@ -1,8 +1,9 @@
-package storetest
+package storekit
 
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"stint/internal/fleet"
@@ -75,4 +76,12 @@ func Deny(ctx context.Context, s store.Store, d fleet.DeniedClaim) error {
 	_, err = s.Begin(ctx, store.Begin{Run: d.Run, TTL: time.Hour, Offers: []store.Offer{{Key: d.Key}}})
 	_, released := s.Release(ctx, store.Hold{Key: d.Key, Holder: d.Holder}, fleet.EndingReleased, "")
 	return errors.Join(err, released)
+}
+
+// RunsSince reads the runs created since a time, oldest first.
+func RunsSince(ctx context.Context, s store.Record, since time.Time) ([]fleet.Run, error) {
+	list, err := s.LastRuns(ctx, store.RunQuery{Limit: 1 << 30})
+	list = slices.DeleteFunc(list, func(r fleet.Run) bool { return r.CreatedAt.Before(since) })
+	slices.Reverse(list)
+	return list, err
 }

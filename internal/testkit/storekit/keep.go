@@ -1,4 +1,5 @@
-package storetest
+// Package storekit helps tests that have a store. It knows no library for tests: programs of tests begin fast with it.
+package storekit
 
 import (
 	"os"
