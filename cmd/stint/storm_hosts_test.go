@@ -40,8 +40,8 @@ import (
 type hostsStormSize struct {
 	hosts, workers, tasks int
 	ttl                   time.Duration
-	lasts                 time.Duration // during which sessions begin
-	clients, calls, keys  int           // that fight over claims beside them; a key with a thousand calls is more than can be judged
+	lasts                 time.Duration // during which sessions begin and calls are made
+	clients, calls, keys  int           // that fight over claims beside them, at most; a key with a thousand calls is more than can be judged
 	servers               int
 	turns                 []func(*hostsStorm) error // that the store takes, each once
 }
@@ -122,7 +122,7 @@ func TestStormHosts(t *testing.T) {
 		}
 	}
 	for i := range s.size.clients {
-		all.Go(func() { s.client(i, s.size.calls) })
+		all.Go(func() { s.client(ctx, i, s.size.calls) })
 	}
 	calm, blows := context.WithCancel(t.Context())
 	var nemeses sync.WaitGroup

@@ -97,7 +97,7 @@ func (s *storm) blows(size stormSize) {
 	s.Helper()
 	var clients sync.WaitGroup
 	for i := range size.processes {
-		clients.Go(func() { s.client(i, size.calls) })
+		clients.Go(func() { s.client(s.Context(), i, size.calls) })
 	}
 	clients.Wait()
 	s.Logf("%d killed of %d; answers: %v", s.killed, size.processes*size.calls, s.answers)
@@ -154,12 +154,15 @@ func (p *pace) part(chance *rand.Rand) time.Duration {
 }
 
 // client makes calls under a name of its own, one process each, and goes by the answers on its
-// holds.
-func (s *storm) client(i, calls int) {
+// holds, until it has made them all or the time for them is up.
+func (s *storm) client(ctx context.Context, i, calls int) {
 	chance := rand.New(rand.NewPCG(3, uint64(i)))
 	holder := fmt.Sprintf("p%d", i)
 	holds, lost := map[string]int64{}, 0
 	for range calls {
+		if ctx.Err() != nil {
+			return
+		}
 		s.past.RLock()
 		if s.lost > lost {
 			holds, lost = map[string]int64{}, s.lost
