@@ -133,7 +133,7 @@ type Folder struct {
 	Path     string   `json:"path"`      // "~/" is the home folder
 	Variable string   `json:"variable"`  // of the environment, that names another in place of it
 	Login    string   `json:"login"`     // the file that has its login, which it may renew; empty: none has
-	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names its own, {name} its name
+	Shared   []string `json:"shared"`    // what else stays; {dir} is the session's folder as Claude Code names it, {name} as Gemini CLI
 	ReadOnly []string `json:"read_only"` // what sessions see of it
 	Copied   []string `json:"copied"`    // files beside it, in the folder where the variable names one, of which they have a copy
 }
@@ -283,6 +283,10 @@ func (c CLI) Own(getenv func(string) string, dir string) (own fleet.Own) {
 		}
 		return '-'
 	}, dir)
+	words := strings.FieldsFunc(strings.ToLower(filepath.Base(dir)), func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	})
+	filled := strings.NewReplacer("{dir}", named, "{name}", strings.Join(words, "-"))
 	for _, f := range c.Folders {
 		folder := f.In(getenv)
 		if folder == "" {
@@ -290,7 +294,7 @@ func (c CLI) Own(getenv func(string) string, dir string) (own fleet.Own) {
 		}
 		in := func(folder string, names []string) (list []string) {
 			for _, name := range names {
-				list = append(list, filepath.Join(folder, strings.NewReplacer("{dir}", named, "{name}", filepath.Base(dir)).Replace(name)))
+				list = append(list, filepath.Join(folder, filled.Replace(name)))
 			}
 			return list
 		}

@@ -141,8 +141,8 @@ func TestOwn(t *testing.T) {
 	must.Equal(t, "named", got.Copied, []string{"/own/.claude.json"})
 	got = parsed(t, "gptme").Own(environment("HOME", "/home/bob", "XDG_CONFIG_HOME", "/etc/bob"), dir)
 	must.Equal(t, "in a folder of many", got.Private, []string{"/etc/bob/gptme", "/home/bob/.local/share/gptme"})
-	got = parsed(t, "gemini").Own(environment("HOME", "/home/bob"), dir)
-	must.Equal(t, "by its name", got.Shared, []string{"/home/bob/.gemini/tmp/a_1/chats", "/home/bob/.gemini/oauth_creds.json"})
+	got = parsed(t, "gemini").Own(environment("HOME", "/home/bob"), "/home/bob/My.App (2)")
+	must.Equal(t, "by its name", got.Shared, []string{"/home/bob/.gemini/tmp/my-app-2/chats", "/home/bob/.gemini/oauth_creds.json"})
 	if got = parsed(t, "codex").Own(environment(), dir); got.All() != nil {
 		t.Errorf("got %+v of nobody's home", got)
 	}
