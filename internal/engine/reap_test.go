@@ -360,6 +360,9 @@ func TestSuspendedSupervisor(t *testing.T) {
 		t.Errorf("told %v to end in their time", b.told)
 	}
 	b.later(time.Second)
+	if reaped, err := b.Reap(t.Context(), true); err != nil || len(reaped) != 0 || len(b.told) != 0 {
+		t.Errorf("a dry run: closed %+v, told %v to end; %v", reaped, b.told, err)
+	}
 	if reaped := b.reap(); len(reaped) != 0 || len(b.ended) != 0 || !slices.Equal(b.told, []fleet.RunID{r.ID}) {
 		t.Errorf("closed %+v, killed %v, told %v to end; want run %s told alone", reaped, b.ended, b.told, r.ID)
 	}

@@ -1,6 +1,7 @@
 package notice_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -70,5 +71,10 @@ func TestSendErrors(t *testing.T) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := (notice.Sender{Command: shell(t, "exec sleep 300")}).Send(ctx, failed()); err == nil {
+		t.Error("sent what was cut off when the time for all of them was up")
 	}
 }

@@ -204,6 +204,8 @@ func TestRuns(t *testing.T) {
 	u.shows("no run has these words")
 	u.press("esc", "/", "C", "o", "d", "e", "space", "f", "a", "i", "enter")
 	u.shows(" 1 of 8 ")
+	u.press("x") // which has ended, whatever works in the selected lane
+	u.shows("no run to stop here")
 	u.press("enter")
 	u.shows("✗ failed")
 	u.shows("task fix-code, agent claude, made 1h39m ago, by fire 41, at work 30m00s")

@@ -140,6 +140,7 @@ func TestReadQuota(t *testing.T) {
 		"codex, later today":         {"codex", codexFailure("You've hit your usage limit. Try again at 3:28 PM."), exhausted(day(11, 21, 15, 28))},
 		"codex, in days":             {"codex", codexFailure("You've hit your usage limit. To get more access now, send a request to your admin or try again in 3 days 4 hours 5 minutes."), &transcript.Quota{Kind: transcript.Exhausted, RetryAfter: 76*time.Hour + 5*time.Minute}},
 		"codex, later":               {"codex", codexFailure("You've hit your usage limit. Try again later."), exhausted(time.Time{})},
+		"codex, then a fault":        {"codex", codexFailure("You've hit your usage limit. Try again later.") + "\n" + codexFailure("Internal server error"), exhausted(time.Time{})},
 		"codex, credits":             {"codex", codexFailure("Your workspace is out of credits. Add credits to continue."), exhausted(time.Time{})},
 		"codex, billing":             {"codex", codexFailure("Quota exceeded. Check your plan and billing details."), exhausted(time.Time{})},
 		"codex, tokens a minute":     {"codex", codexFailure("Rate limit reached for gpt-5 on tokens per min. Please try again in 1.5s. Visit https://x"), throttled(1500 * time.Millisecond)},
