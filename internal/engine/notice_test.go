@@ -46,3 +46,31 @@ func TestFireNotifiesOnce(t *testing.T) {
 	must.Get(b.Run(t.Context(), engine.RunOptions{Category: "code"}))(t)
 	fires("full again, and used up again", "budget fleet", "wip_full docs")
 }
+
+// cutOff sends nothing the first time, as the time for it is up then.
+type cutOff struct {
+	noted
+	up func()
+}
+
+func (c *cutOff) Send(ctx context.Context, x fleet.Notice) error {
+	if c.up(); ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return c.noted.Send(ctx, x)
+}
+
+// TestNoticeWithoutTime is due again at the next fire.
+func TestNoticeWithoutTime(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.docs]\n")
+	b.Gates = waiting{"docs": "5 results wait"}
+	ctx, up := context.WithCancel(t.Context())
+	n := &cutOff{up: up}
+	b.Notices = n
+	for _, ctx := range []context.Context{ctx, t.Context()} {
+		_, _ = b.Fanout(ctx, engine.FanoutOptions{Workers: 1, Units: starter{}, Binary: "/usr/bin/stint"}) // it starts nothing
+		b.later(time.Minute)
+	}
+	must.Equal(t, "sent", n.list, []string{"wip_full docs"})
+}
