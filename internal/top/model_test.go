@@ -246,6 +246,27 @@ func TestLog(t *testing.T) {
 	u.shows("3 review")
 }
 
+// TestLateLog shows the log of the run that is chosen, whatever was read of the one before meanwhile.
+func TestLateLog(t *testing.T) {
+	t.Parallel()
+	var read fleet.RunID // last
+	u := sit(t, 80, 24, busy(t), top.Options{Log: func(r fleet.Run) (top.Log, error) {
+		read = r.ID
+		return top.Log{Text: "the words of " + string(r.ID) + "\n", Read: 1, Size: 1}, nil
+	}})
+	u.press("R", "enter")
+	u.shows("the words of " + string(read))
+	u.press("esc")
+	var late tea.Cmd
+	u.model, late = u.model.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+	u.press("down", "enter")
+	chosen := read
+	if u.do(late); read == chosen {
+		t.Fatalf("run %s alone was read", read)
+	}
+	u.shows("the words of " + string(chosen))
+}
+
 // TestHostileWords shows what other people wrote, and lets none of it do anything.
 func TestHostileWords(t *testing.T) {
 	t.Parallel()
