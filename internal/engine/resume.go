@@ -11,9 +11,9 @@ import (
 
 // conversation decides which one the run has, and finds the session that it goes on with, if it does, among those that ended at
 // its task, the latest first.
-func (w *worker) conversation(ctx context.Context, c config.Category, ended []fleet.Run) (cut fleet.Run, has fleet.Conversation, err error) {
+func (w *worker) conversation(ctx context.Context, c config.Category, list []fleet.Run) (cut fleet.Run, has fleet.Conversation, err error) {
 	s := fleet.Resumption{Agent: w.run.Agent, Category: w.run.Category, Host: w.run.Host, Own: c.OwnClone, Goes: w.asks.Run}
-	for _, r := range ended {
+	for _, r := range list {
 		idle := r.Key == "" || r.Verdict.Internal || r.Conversation.ID == "" && r.Cut() != "" && len(r.Commits) == 0 // no agent came to work
 		if n := len(s.Chain); n == 0 && !idle || n > 0 && s.Chain[n-1].Conversation.Resumes == r.ID {
 			s.Chain = append(s.Chain, r)
