@@ -73,7 +73,7 @@ func TestSendErrors(t *testing.T) {
 		})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
+	t.Cleanup(cancel)
 	if err := (notice.Sender{Command: shell(t, "exec sleep 300")}).Send(ctx, failed()); err == nil {
 		t.Error("sent what was cut off when the time for all of them was up")
 	}
