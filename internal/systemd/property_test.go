@@ -186,7 +186,7 @@ func TestCheckPropertyRefuses(t *testing.T) {
 	}
 	for _, tt := range tests {
 		err := CheckProperty(tt.name, tt.value)
-		if err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err == nil || !strings.HasPrefix(err.Error(), "unit property ") || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s = %v: got error %v, want one with %q", tt.name, tt.value, err, tt.want)
 		}
 		if got := fleet.Hint(err); !strings.HasPrefix(got, tt.hint) {
@@ -196,7 +196,7 @@ func TestCheckPropertyRefuses(t *testing.T) {
 }
 
 // TestNoValuePanics throws values of every type at every property: each is parsed to
-// a D-Bus type that systemd takes, or refused as wrong usage.
+// a D-Bus type that systemd takes, or refused by an error that begins with its name.
 func TestNoValuePanics(t *testing.T) {
 	t.Parallel()
 	known := properties()
@@ -209,6 +209,9 @@ func TestNoValuePanics(t *testing.T) {
 		).Draw(t, "value")
 		got, err := parseProperty(name, value)
 		if err != nil {
+			if !strings.HasPrefix(err.Error(), "unit property "+name+": ") {
+				t.Fatalf("%s = %v: got %v, want the property first", name, value, err)
+			}
 			return
 		}
 		if s := got.Value.Signature().String(); !slices.Contains([]string{"i", "s", "t", "a(ss)"}, s) {
