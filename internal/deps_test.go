@@ -199,11 +199,12 @@ func rules() map[string]rule {
 		"cmd/stint": {house: []string{"internal/box/inside", "internal/cli"}},
 
 		// Never in the binary: no row above names them.
-		"internal/testkit/boxtest": {foreign: []string{"golang.org/x/sys/unix"}},
-		"internal/testkit/must":    {foreign: []string{"github.com/google/go-cmp"}, not: world},
-		"internal/testkit/pgtest":  {house: []string{"internal/testkit/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
+		"internal/testkit/boxtest":  {foreign: []string{"golang.org/x/sys/unix"}},
+		"internal/testkit/must":     {foreign: []string{"github.com/google/go-cmp"}, not: world},
+		"internal/testkit/pgtest":   {house: []string{"internal/testkit/must"}, foreign: []string{"github.com/jackc/pgx/v5"}},
+		"internal/testkit/storekit": {house: []string{"internal/fleet", "internal/store"}},
 		"internal/testkit/storetest": {
-			house:   []string{"internal/rank", "internal/fleet", "internal/agent/grade", "internal/testkit/must", "internal/store", "internal/store/book", "internal/store/table"},
+			house:   []string{"internal/rank", "internal/fleet", "internal/agent/grade", "internal/testkit/must", "internal/testkit/storekit", "internal/store", "internal/store/book", "internal/store/table"},
 			foreign: []string{"github.com/google/go-cmp", "pgregory.net/rapid"},
 		},
 		"scripts/bareclaim": {foreign: []string{"github.com/jackc/pgx", "github.com/mattn/go-sqlite3", "github.com/spf13/cobra"}},
