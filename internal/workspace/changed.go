@@ -19,13 +19,13 @@ func (p Places) Changed(ctx context.Context, run fleet.RunID) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	start, err := s.start(ctx, dir)
-	if err != nil || start == "" {
+	began, err := s.beginnings(ctx, dir)
+	if err != nil {
 		return nil, err
 	}
 	in := p.within(s, dir)
 	changed, err := in.git(ctx, "--no-optional-locks", "diff-index", "--name-only", "--no-renames", "--no-ext-diff",
-		"--ignore-submodules=dirty", "-z", start, "--")
+		"--ignore-submodules=dirty", "-z", began[0], "--")
 	if err != nil {
 		return nil, err
 	}

@@ -426,6 +426,11 @@ func TestWorkOfACopy(t *testing.T) {
 			},
 			left{commits: []string{"later", "c"}, files: 2, inserted: 1, notes: "1 copied"},
 		},
+		"a colleague's, and none of its own": {
+			func(o, _ gitter) { o.add("theirs", "x\n") },
+			func(w gitter) { w.git("fetch", "-q", "origin"); w.git("reset", "-q", "--hard", "origin/main") },
+			left{},
+		},
 		"pushed to what the workspace follows": {
 			func(o, _ gitter) { o.git("config", "receive.denyCurrentBranch", "ignore") },
 			func(w gitter) { w.add("c", "c\n"); w.git("push", "-q", "origin", "HEAD:main") },

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -20,20 +22,26 @@ import (
 // look is the result of looking into a clone: everything that its session left.
 type look struct {
 	start   string   // the commit at which it began
-	tip     string   // its last commit; empty: there is none
+	head    string   // the commit that its files are of
+	tip     string   // its last commit; the start: it made none
 	on      string   // the branch of that commit; empty: HEAD is detached
 	changed bool     // there are changes that nobody committed, or files that nobody added
 	stashed bool     // and changes that the session put aside
 	linked  bool     // one of the changes is the commit of a repository within
 	aside   []string // the branches with commits that the tip lacks
+	before  sight    // of the refs, where it has committed
+	home    bool     // the session is over, and what it has committed is home
+	own     int      // the commits that nobody else had
+	lasting
+}
 
-	fresh  bool    // this process has made the clone, with a new branch
-	branch string  // which is this one
-	packed version // of the refs that the clone was made with
-	home   bool    // the session is over, and what it has committed is home
-	before sight   // of the refs, where it has committed
-	made   brought // that was not home
-	own    int     // the commits that nobody else had
+// lasting is the part of a look that the next one at the clone goes by.
+type lasting struct {
+	fresh   bool    // this process has made the clone, with a new branch
+	branch  string  // which is this one
+	packed  version // of the refs that the clone was made with
+	fetched bool    // the workspace knows what the session had of others
+	made    brought // that was not home
 }
 
 // seen returns the last look of this process at a clone.
@@ -97,42 +105,39 @@ func regular(dir string) error {
 }
 
 // looks asks git in a clone what the session left there. The session's work is the history of HEAD, also on
-// another branch or on none. If HEAD has no new commit, it is that of the only branch with commits.
+// another branch or on none. If HEAD has no new commit, it is that of the only branch with commits. The commits that
+// the clone began with are nobody's work, whatever the session has checked out.
 func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, err error) {
 	if err := regular(dir); err != nil {
 		return l, err
 	}
-	l = c.seen(dir)
-	l.start = start
+	l = look{start: start, lasting: c.seen(dir).lasting}
 	in := c.within(s, dir)
-	status, err := in.git(ctx, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--show-stash",
+	err = in.write(ctx, &eachLine{do: l.note}, "--no-optional-locks", "status", "--porcelain=v2", "--branch", "--show-stash",
 		"--untracked-files=normal", "--ignore-submodules=dirty")
 	if errors.Is(err, errNoRepository) {
 		return l, fmt.Errorf("%s is damaged: %s", dir, err.Error()) // it is one all the same, with work
 	} else if err != nil {
 		return l, err
 	}
-	for line := range strings.Lines(status) {
-		line = strings.TrimSuffix(line, "\n")
-		id, isTip := strings.CutPrefix(line, "# branch.oid ")
-		name, isHead := strings.CutPrefix(line, "# branch.head ")
-		switch {
-		case isTip && isID(id):
-			l.tip = id
-		case isHead && name != "(detached)":
-			l.on = name
-		case strings.HasPrefix(line, "# stash "):
-			l.stashed = true
-		case line != "" && line[0] != '#':
-			l.changed, l.linked = true, l.linked || regexp.MustCompile(`^[12u] \S+ S`).MatchString(line)
-		}
-	}
-	if l.tip == "" {
-		l.tip = start // HEAD is a branch that has no commit yet; others may have
-	} else if l.alone(dir) {
+	if l.tip = cmp.Or(l.head, start); l.head != "" && l.alone(dir) {
 		return l, nil
 	}
-	text, err := in.git(ctx, "for-each-ref", "--no-merged="+l.tip, "--format=%(objectname) %(refname:short)", "refs/heads")
+	l.head = l.tip // else HEAD is a branch that has no commit yet; others may have
+	began, err := s.beginnings(ctx, dir)
+	if err != nil {
+		return l, err
+	}
+	if news, err := in.git(ctx, append([]string{"rev-list", "--max-count=1", l.tip, "--not"}, began...)...); err != nil {
+		return l, err
+	} else if news == "" {
+		l.tip = start
+	}
+	args := []string{"for-each-ref", "--format=%(objectname) %(refname:short)", "refs/heads"}
+	for _, id := range append(began, l.tip) {
+		args = append(args, "--no-merged="+id)
+	}
+	text, err := in.git(ctx, args...)
 	others := strings.Split(text, "\n")
 	if len(others) == 1 && l.tip == start {
 		if id, name, found := strings.Cut(others[0], " "); found && isID(id) {
@@ -148,24 +153,58 @@ func (c Clone) looks(ctx context.Context, s source, dir, start string) (l look, 
 	return l, err
 }
 
+// note takes note of a line of git status.
+func (l *look) note(line string) {
+	id, isTip := strings.CutPrefix(line, "# branch.oid ")
+	name, isHead := strings.CutPrefix(line, "# branch.head ")
+	switch {
+	case isTip && isID(id):
+		l.head = id
+	case isHead && name != "(detached)":
+		l.on = name
+	case strings.HasPrefix(line, "# stash "):
+		l.stashed = true
+	case line != "" && line[0] != '#':
+		l.changed, l.linked = true, l.linked || regexp.MustCompile(`^[12u] \S+ S`).MatchString(line)
+	}
+}
+
+// eachLine hands on each line that is written to it: a session may leave any number of files.
+type eachLine struct {
+	rest []byte
+	do   func(string)
+}
+
+func (e *eachLine) Write(p []byte) (int, error) {
+	lines := bytes.Split(append(e.rest, p...), []byte("\n"))
+	for _, line := range lines[:len(lines)-1] {
+		e.do(string(line))
+	}
+	e.rest = lines[len(lines)-1]
+	return len(p), nil
+}
+
 // isID reports whether a text is the id of an object.
 func isID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// start is the commit at which a clone began, by its pin.
-func (s source) start(ctx context.Context, dir string) (string, error) {
+// beginnings are the commit at which a clone began, and then those of the other branches that it was made with, by its pin.
+func (s source) beginnings(ctx context.Context, dir string) ([]string, error) {
 	text, err := s.run(ctx, "for-each-ref", "--format=%(objectname) %(parent)%00%(contents:subject)", keepRef(dir))
+	if err != nil {
+		return nil, err
+	}
 	ids, message, there := strings.Cut(text, "\x00")
-	if err == nil && !there {
-		err = fleet.WithHint(fmt.Errorf("%s: no pin of it: nobody knows where its session began", dir),
+	if !there {
+		return nil, fleet.WithHint(fmt.Errorf("%s: no pin of it: nobody knows where its session began", dir),
 			"look at it, and remove it: git -C "+fleet.ShellWord(dir)+" log")
 	}
-	pin, start, _ := strings.Cut(ids, " ")
-	if start, _, _ = strings.Cut(start, " "); message != pinned {
-		start = pin
+	began := strings.Fields(ids)
+	if message == pinned {
+		return began[1:], nil
 	}
-	return start, err
+	return began[:1], nil
 }
 
 // bringHome brings the commits of a session into the workspace's repository, on the branch of its run, and returns what
@@ -181,9 +220,11 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 	known := c.seen(dir)
 	start := known.start
 	if start == "" {
-		if start, err = s.start(ctx, dir); err != nil {
+		began, err := s.beginnings(ctx, dir)
+		if err != nil {
 			return l, err
 		}
+		start = began[0]
 	}
 	if l, err = c.looks(ctx, s, dir, start); err != nil || l.tip == "" || l.tip == start {
 		return l, err
@@ -205,12 +246,67 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 	if l.made, err = c.bring(ctx, s, dir, l.tip, start, false, others...); err != nil {
 		return l, err
 	}
-	if there && at.id != start && at.id != known.tip { // it may still be what this clone has brought home before
-		if _, onward, err := s.asks(ctx, "merge-base", "--is-ancestor", at.id, l.tip); err != nil || !onward {
-			return l, errors.Join(err, fleet.WithHint(fmt.Errorf("branch %s has work of somebody else", branch), "git branch -m "+branch+" NAME"))
+	if there {
+		_, onward, err := s.asks(ctx, "merge-base", "--is-ancestor", at.id, l.tip)
+		switch {
+		case err != nil:
+			return l, err
+		case onward:
+		case at.id != start && at.id != known.tip: // it may still be what this clone has brought home before
+			return l, fleet.WithHint(fmt.Errorf("branch %s has work of somebody else", branch), "git branch -m "+branch+" NAME")
+		default: // the session goes on with other work than it was given
+			if err := c.catchUp(ctx, dir, branch, &l); err != nil || len(l.made.commits) == 0 {
+				return l, err // and that is others'
+			}
 		}
 	}
 	return l, c.setRef(ctx, "bring work home", heads+branch, l.tip, at.id)
+}
+
+// catchUp has the workspace fetch what a session may have of others, or they of it, and counts the session's commits again.
+// Without a network the commits are measured by what is known.
+func (c Clone) catchUp(ctx context.Context, dir, branch string, l *look) (err error) {
+	own := filepath.Join(dir, ".git")
+	if l.fetched || !exists(filepath.Join(own, "FETCH_HEAD")) && !exists(filepath.Join(own, "logs", "refs", "remotes")) {
+		return nil
+	}
+	brief, cancel := ctx, context.CancelFunc(func() {})
+	if end, bounded := ctx.Deadline(); bounded { // the rest of the time is for the work itself
+		brief, cancel = context.WithTimeout(ctx, time.Until(end)/2)
+	}
+	_, _ = c.Fetch(brief, fleet.RunID(filepath.Base(dir)))
+	cancel()
+	if l.before, err = c.see(ctx, l.before.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
+		return err
+	}
+	others, err := c.others(ctx, l.before, branch)
+	if err != nil {
+		return err
+	}
+	l.fetched = true
+	l.made, err = l.before.brought(ctx, l.tip, append([]string{l.start}, others...))
+	return err
+}
+
+// pushed reports whether a session has pushed something, by its clone's own notes.
+func pushed(dir string) (found bool) {
+	_ = filepath.WalkDir(filepath.Join(dir, ".git", "logs", "refs", "remotes"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			text, _ := readFile(path)
+			found = found || bytes.Contains(text, []byte("\tupdate by push"))
+		}
+		return nil
+	})
+	return found
+}
+
+// brought are the commits of a tip that others lack, where they are home already.
+func (g git) brought(ctx context.Context, tip string, others []string) (m brought, err error) {
+	args := []string{"--reverse", "--topo-order", tip, "--not"}
+	if m.commits, err = g.commits(ctx, append(append(args, others...), "--")...); err == nil {
+		m.shown, m.cut, err = g.patches(ctx, m.steps(others[0]))
+	}
+	return m, err
 }
 
 // others are the commits that a run has not made: those of other runs, of the workspace and of its upstream.
@@ -386,33 +482,21 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		c.remember(dir, l)
 		return w, err
 	}
-	v, m, own := l.before, l.made, filepath.Join(dir, ".git")
-	fetched := exists(filepath.Join(own, "FETCH_HEAD")) || exists(filepath.Join(own, "logs", "refs", "remotes"))
-	if fetched { // or pushed: what it has of others, and they of it, is known to the workspace by now
-		if _, err := c.Fetch(ctx, fleet.RunID(filepath.Base(dir))); err != nil {
-			return w, err
-		}
-		if v, err = c.see(ctx, v.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
-			return w, err
-		}
+	if err := c.catchUp(ctx, dir, branch, &l); err != nil {
+		return w, err
 	}
+	v := l.before
 	bases, err := v.bases(ctx)
 	if err != nil {
 		return w, err
 	}
 	others, err := c.others(ctx, v, branch)
-	args := []string{"--reverse", "--topo-order", l.tip, "--not", l.start}
-	again := fetched || m.commits == nil
-	if err == nil && again {
-		m.commits, err = v.commits(ctx, append(append(args, others...), "--")...)
+	if err == nil && l.made.commits == nil {
+		l.made, err = v.brought(ctx, l.tip, append([]string{l.start}, others...))
 	}
-	l.own = len(m.commits)
-	if err == nil && l.own == 0 { // the session has pushed what it made
-		m.commits, err = v.commits(ctx, append(append(args, others[len(bases):]...), "--")...)
-	}
-	steps := m.steps(l.start)
-	if err == nil && again {
-		m.shown, m.cut, err = v.patches(ctx, steps)
+	m := l.made
+	if l.own = len(m.commits); err == nil && l.own == 0 && pushed(dir) { // else it only has what others made
+		m, err = v.brought(ctx, l.tip, append([]string{l.start}, others[len(bases):]...))
 	}
 	if err != nil {
 		return w, err
@@ -421,7 +505,7 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 	if err != nil {
 		return w, err
 	}
-	w, err = v.evidence(ctx, steps, m, upTo(l.start, append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")...))
+	w, err = v.evidence(ctx, m.steps(l.start), m, upTo(l.start, append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")...))
 	w.Left, w.Branch, w.Unmoved = l.left(dir, branch), branch, latest == l.start && l.own > 0
 	if err == nil {
 		c.remember(dir, l)

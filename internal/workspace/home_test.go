@@ -9,7 +9,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"stint/internal/fleet"
 	"stint/internal/testkit/must"
 )
 
@@ -95,6 +97,131 @@ func TestAlone(t *testing.T) {
 			must.Equal(t, "beside", strings.Join(l.aside, " "), test.want)
 		})
 	}
+}
+
+// TestHomeKeepsEarlierWork has a session go on with the work of an earlier one, while the workspace's branch has moved. Whatever it
+// looks at, the work stays until somebody replaces it.
+func TestHomeKeepsEarlierWork(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		do       func(w, origin gitter)
+		work     string // on the branch of the run
+		kept, by string // in the folder; and the commits that the session made
+	}{
+		"nothing":               {func(gitter, gitter) {}, "d", "", ""},
+		"looks at main":         {func(w, _ gitter) { w.git("switch", "-q", "main") }, "d", "", ""},
+		"main without a branch": {func(w, _ gitter) { w.git("switch", "-q", "--detach", "main") }, "d", "", ""},
+		"away with it":          {func(w, _ gitter) { w.git("reset", "-q", "--hard", "main") }, "d", "", ""},
+		"a later upstream": {func(w, origin gitter) {
+			origin.add("later", "later")
+			w.git("fetch", "-q", "origin")
+			w.git("reset", "-q", "--hard", "origin/main")
+		}, "d", "", ""},
+		"on":      {func(w, _ gitter) { w.add("e", "e") }, "e", "", "e"},
+		"on main": {func(w, _ gitter) { w.git("switch", "-q", "main"); w.add("e", "e") }, "e", "", "e"},
+		"on a later upstream": {func(w, origin gitter) {
+			origin.add("later", "later")
+			w.git("fetch", "-q", "origin")
+			w.git("rebase", "-q", "origin/main")
+		}, "d", "", "d"},
+		"beside": {func(w, _ gitter) {
+			w.git("switch", "-q", "-c", "side", "main")
+			w.add("e", "e")
+			w.git("switch", "-q", "-")
+			w.add("f", "f")
+		}, "f", "commits that are not in review are on side", "f"},
+		"elsewhere": {func(w, _ gitter) { w.git("switch", "-q", "-c", "side"); w.add("e", "e"); w.git("switch", "-q", "main") }, "e", "", "e"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			origin, clone := pair(t)
+			c := clone.clone()
+			c.Found, c.Root = new(sync.Map), t.TempDir()
+			first := mustOpen(t, c, own, c.Root)
+			clone.at(first.Dir).add("d", "d")
+			must.Get(c.Close(t.Context(), first))(t)
+			clone.add("m", "m") // by a person
+			c.Found = new(sync.Map)
+			w := must.Get(c.Reopen(t.Context(), neighbour, own, time.Time{}))(t)
+			test.do(clone.at(w.Dir), origin)
+			work := must.Get(c.work(t.Context(), w.Dir, w.Branch))(t)
+			s := must.Get(c.Close(t.Context(), Own{Run: neighbour, Dir: w.Dir, Branch: w.Branch}))(t)
+			kept := ""
+			if s.Kept != "" {
+				kept = string(must.Get(os.ReadFile(keptMark(w.Dir)))(t))
+			}
+			var by []string
+			for _, id := range work.Revisions {
+				by = append(by, clone.git("log", "-1", "--format=%s", id))
+			}
+			must.Equal(t, "branch", clone.git("log", "-1", "--format=%s", w.Branch), test.work)
+			must.Equal(t, "left", kept, test.kept)
+			must.Equal(t, "commits", strings.Join(by, " "), test.by)
+		})
+	}
+}
+
+// TestHomeOfAnotherTarget has a session for a branch that the workspace has not checked out die before it did anything.
+func TestHomeOfAnotherTarget(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	clone.git("branch", "release")
+	clone.add("m", "m")
+	c := clone.clone()
+	c.Target, c.Root = "release", t.TempDir()
+	w := mustOpen(t, c, own, c.Root)
+	s := must.Get(c.Close(t.Context(), w))(t)
+	must.Equal(t, "left", s, State{})
+	must.Equal(t, "branches", strings.Join(clone.branches(), " "), "main release")
+}
+
+// TestHomeOfManyFiles has a session leave more files than git can name in a megabyte, beside a commit.
+func TestHomeOfManyFiles(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	w := mustOpen(t, c, own, t.TempDir())
+	tree := clone.at(w.Dir)
+	tree.add("d", "d")
+	name := strings.Repeat("n", 200)
+	for i := range maxSaid/len(name) + 1 {
+		tree.write(name+strconv.Itoa(i), "")
+	}
+	must.Equal(t, "left", must.Get(c.Close(t.Context(), w))(t), State{Unmerged: 1, Dirty: true})
+	must.Equal(t, "branch", clone.git("log", "-1", "--format=%s", w.Branch), "d")
+	must.Equal(t, "uncommitted", strings.Count(clone.git("diff", "--name-only", w.Branch, wipRef(w.Dir)), name), maxSaid/len(name)+1)
+}
+
+// TestHomeOfChangesElsewhere has a session go back to the workspace's branch before it changes a file: the change is of that branch.
+func TestHomeOfChangesElsewhere(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	c := clone.clone()
+	w := mustOpen(t, c, own, t.TempDir())
+	tree := clone.at(w.Dir)
+	tree.add("d", "d")
+	tree.git("switch", "-q", "main")
+	tree.write("n", "x")
+	must.Get(c.Close(t.Context(), w))(t)
+	must.Equal(t, "changed", clone.git("show", "--format=", "--name-status", wipRef(w.Dir)), "A\tn")
+	must.Equal(t, "branch", clone.git("log", "-1", "--format=%s", w.Branch), "d")
+}
+
+// TestWorkWithoutANetwork has a session and then stint fail to fetch: what it has committed is its work all the same.
+func TestWorkWithoutANetwork(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	p := clone.places(resolved(t.TempDir()))
+	site, _, err := p.Enter(t.Context(), own, fleet.Place{Own: true})
+	must.Do(t, err)
+	clone.git("remote", "set-url", "origin", filepath.Join(t.TempDir(), "gone"))
+	tree := clone.at(site.Dir)
+	if _, err := tree.try("fetch", clone.git("remote", "get-url", "origin")); err == nil || !exists(filepath.Join(site.Dir, ".git", "FETCH_HEAD")) {
+		t.Fatal("the session has fetched")
+	}
+	tree.add("d", "d")
+	work := must.Get(p.Work(t.Context(), site.Dir, clone.files(own)))(t)
+	must.Equal(t, "commits", work.Revisions, []string{tree.git("rev-parse", "HEAD")})
 }
 
 // TestPruneSparesALanding has a fire tidy up while a person lands, and after that person's command has died.

@@ -46,7 +46,7 @@ func (l look) left(dir, branch string) (list []string) {
 
 // leftovers brings home what a session left uncommitted, as a commit beside its branch. Beside reports whether there is more,
 // which git does not put into a commit: a repository in a folder of this one, and what cannot be read.
-func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bool, err error) {
+func (c Clone) leftovers(ctx context.Context, dir, head, start string) (beside bool, err error) {
 	s, err := c.source(ctx)
 	if err != nil {
 		return false, err
@@ -55,7 +55,7 @@ func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bo
 	if beside, err = in.nests(ctx); err != nil {
 		return false, err
 	}
-	from := tip
+	from := head
 	if staged, err := in.git(ctx, "write-tree"); err == nil && isID(staged) { // ignored files that it added, too
 		from = staged
 	}
@@ -71,7 +71,7 @@ func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bo
 		}
 	}
 	message := "stint: what a session left uncommitted\n\nStint-Run: " + filepath.Base(dir)
-	id, err := in.git(ctx, "commit-tree", "-m", message, "-p", tip, tree)
+	id, err := in.git(ctx, "commit-tree", "-m", message, "-p", head, tree)
 	if err != nil {
 		return false, err
 	}
@@ -86,15 +86,8 @@ func (c Clone) leftovers(ctx context.Context, dir, tip, start string) (beside bo
 
 // nests reports whether a clone has a repository in a folder that nobody added: git lists it as a folder, and enters it never.
 func (i inner) nests(ctx context.Context) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, insideTime, fmt.Errorf("time-out after %v", insideTime))
-	defer cancel()
-	cmd, err := i.command(ctx, "ls-files", "--others", "--exclude-standard", "-z")
-	if err != nil {
-		return false, err
-	}
-	folders, stderr := &folders{}, &capped{most: maxSaid, flooded: func() {}}
-	cmd.Stdout, cmd.Stderr = folders, stderr
-	err = failedGit(ctx, cmd, "ls-files", runGroup(cmd), string(stderr.data))
+	folders := &folders{}
+	err := i.write(ctx, folders, "ls-files", "--others", "--exclude-standard", "-z")
 	return folders.any, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -180,15 +181,19 @@ const pinned = "stint: what a clone borrows"
 const maxPinned = 500
 
 func (c Clone) pin(ctx context.Context, s source, v sight, dir, start string) error {
+	head := v.refs[v.head].id
 	var tips []string
 	for name, r := range v.refs {
-		if r.id != start && (name == v.head || strings.HasPrefix(name, "refs/remotes/")) {
+		if r.id != start && r.id != head && strings.HasPrefix(name, "refs/remotes/") {
 			tips = append(tips, r.id)
 		}
 	}
 	id := start
 	slices.Sort(tips)
-	if tips = slices.Compact(tips); len(tips) > 0 {
+	if tips = slices.Compact(tips); head != "" && head != start {
+		tips = slices.Insert(tips, 0, head) // a session has a branch there, which must not pass for its own
+	}
+	if len(tips) > 0 {
 		g := s.git
 		g.env = append(slices.Clone(g.env), asStint()...)
 		args := []string{"commit-tree", "-m", pinned, start + "^{tree}", "-p", start}
@@ -465,18 +470,26 @@ func (i inner) command(ctx context.Context, args ...string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// git is the first of what a command prints.
+// git returns what a command prints. More than maxSaid is an error.
 func (i inner) git(ctx context.Context, args ...string) (string, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := &capped{most: maxSaid, flooded: func() { cancel(fmt.Errorf("it prints more than %d bytes", maxSaid)) }}
+	err := i.write(ctx, out, args...)
+	return strings.TrimSuffix(string(out.data), "\n"), err
+}
+
+// write has a command write what it prints.
+func (i inner) write(ctx context.Context, stdout io.Writer, args ...string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, insideTime, fmt.Errorf("time-out after %v", insideTime))
 	defer cancel()
 	cmd, err := i.command(ctx, args...)
 	if err != nil {
-		return "", err
+		return err
 	}
-	out, stderr := &capped{most: maxSaid, flooded: cancel}, &capped{most: maxSaid, flooded: func() {}}
-	cmd.Stdout, cmd.Stderr = out, stderr
-	err = failedGit(ctx, cmd, firstWord(args), runGroup(cmd), string(stderr.data))
-	return strings.TrimSuffix(string(out.data), "\n"), err
+	stderr := &capped{most: maxSaid, flooded: func() {}}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	return failedGit(ctx, cmd, firstWord(args), runGroup(cmd), string(stderr.data))
 }
 
 // firstWord is the command in git's arguments, after its options.

@@ -62,7 +62,9 @@ func (c Clone) open(ctx context.Context, w *Own) error {
 	if err := c.makeOwn(ctx, s, v, w.Dir, w.Branch, start); err != nil {
 		return err
 	}
-	c.remember(w.Dir, look{start: start, fresh: true, branch: w.Branch, packed: versionOf(filepath.Join(w.Dir, ".git", "packed-refs"))})
+	c.remember(w.Dir, look{start: start, lasting: lasting{
+		fresh: true, branch: w.Branch, packed: versionOf(filepath.Join(w.Dir, ".git", "packed-refs")),
+	}})
 	return nil
 }
 
@@ -247,7 +249,7 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 	nests = nests || l.linked
 	if s.Dirty = l.changed && l.tip != ""; s.Dirty {
 		over = nil
-		more, err := c.leftovers(ctx, w.Dir, l.tip, l.start)
+		more, err := c.leftovers(ctx, w.Dir, l.head, l.start)
 		if err != nil {
 			return s, fmt.Errorf("keep what run %s left uncommitted: %w", w.Run, err)
 		}
