@@ -288,21 +288,27 @@ func (c Clone) catchUp(ctx context.Context, dir, branch string, l *look) (err er
 	return err
 }
 
-// pushed reports whether a session has pushed something, by its clone's own notes.
-func pushed(dir string) (found bool) {
+// fetched are the latest commits that a session had from its remotes before it pushed there, by its clone's own notes.
+func fetched(dir string) (ids []string) {
 	_ = filepath.WalkDir(filepath.Join(dir, ".git", "logs", "refs", "remotes"), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			text, _ := readFile(path)
-			found = found || bytes.Contains(text, []byte("\tupdate by push"))
+		if err != nil || d.IsDir() {
+			return nil //nolint:nilerr // it has no remotes
+		}
+		text, _ := readFile(path)
+		text, _, _ = bytes.Cut(text, []byte("\tupdate by push"))
+		for line := range bytes.Lines(text) {
+			if was := strings.Fields(string(line)); line[len(line)-1] == '\n' && len(was) > 1 && isID(was[1]) {
+				ids = append(ids, was[1])
+			}
 		}
 		return nil
 	})
-	return found
+	return ids[max(0, len(ids)-maxPinned):]
 }
 
-// brought are the commits of a tip that others lack, where they are home already.
+// brought are the commits of a tip that others lack, where they are home already. Of others' commits some may not be.
 func (g git) brought(ctx context.Context, tip string, others []string) (m brought, err error) {
-	args := []string{"--reverse", "--topo-order", tip, "--not"}
+	args := []string{"--reverse", "--topo-order", "--ignore-missing", tip, "--not"}
 	if m.commits, err = g.commits(ctx, append(append(args, others...), "--")...); err == nil {
 		m.shown, m.cut, err = g.patches(ctx, m.steps(others[0]))
 	}
@@ -495,8 +501,8 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 		l.made, err = v.brought(ctx, l.tip, append([]string{l.start}, others...))
 	}
 	m := l.made
-	if l.own = len(m.commits); err == nil && l.own == 0 && pushed(dir) { // else it only has what others made
-		m, err = v.brought(ctx, l.tip, append([]string{l.start}, others[len(bases):]...))
+	if l.own = len(m.commits); err == nil && l.own == 0 { // the session has pushed what it made, or has only what it fetched
+		m, err = v.brought(ctx, l.tip, slices.Concat([]string{l.start}, others[len(bases):], fetched(dir)))
 	}
 	if err != nil {
 		return w, err
