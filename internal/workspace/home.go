@@ -437,8 +437,12 @@ func (i inner) pipe(ctx context.Context, g git, fresh, tip, start string) error 
 	if err != nil {
 		return err
 	}
+	whole := "--strict"
+	if slices.ContainsFunc(g.settings, func(s setting) bool { return strings.HasSuffix(s.key, ".promisor") || s.key == "extensions.partialclone" }) {
+		whole = "--fsck-objects" // what the remote promises need not be here
+	}
 	indexing := exec.CommandContext(ctx, "git", append(pins(), "-c", "core.bigFileThreshold=1m",
-		"index-pack", "--stdin", "--fix-thin", "--strict", fmt.Sprintf("--max-input-size=%d", maxPack))...)
+		"index-pack", "--stdin", "--fix-thin", whole, fmt.Sprintf("--max-input-size=%d", maxPack))...)
 	indexing.Dir, indexing.Env = g.dir, g.env
 	wanted := tip + "\n^" + start + "\n"
 	var packSaid, indexSaid bytes.Buffer

@@ -49,6 +49,16 @@ func kinds() map[string]kind {
 for i in 1 2; do echo $i >up/b/y; git -C up commit -qam $i; done; git clone -q --filter=blob:none "file://$PWD/up" w`,
 			see: "git rev-list --count HEAD", in: "4", land: "one two 1 2 work", look: subjects,
 		},
+		"partial, behind": { // whose blobs come with the files of the session, or never
+			make: `seed up; git -C up config uploadpack.allowFilter true; git -C up config uploadpack.allowAnySHA1InWant true
+git clone -q --filter=blob:none "file://$PWD/up" w; for i in 1 2; do echo $i >up/b/y; echo z$i >up/a/z; git -C up add .; git -C up commit -qm $i; done; git -C w fetch -q`,
+			see: "cat b/y", in: "2", work: "echo 4 >>a/x; git commit -qam work", land: "one two 1 2 work", look: subjects,
+		},
+		"partial, sparse": {
+			make: `seed up; git -C up config uploadpack.allowFilter true; git -C up config uploadpack.allowAnySHA1InWant true
+git clone -q --filter=blob:none --sparse "file://$PWD/up" w`,
+			work: "git sparse-checkout add b; echo 4 >b/z; git add .; git commit -qm work", land: "one two work", look: subjects,
+		},
 		"shallow": {
 			make: `seed up; git clone -q --depth 1 "file://$PWD/up" w`, see: "git rev-list --count HEAD", in: "1", land: "two work", look: subjects,
 		},
