@@ -263,6 +263,9 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 	return l, c.setRef(ctx, "bring work home", heads+branch, l.tip, at.id)
 }
 
+// fetchTime bounds the fetch after a session: one that was stopped has seconds for all of its end.
+const fetchTime = 10 * time.Second
+
 // catchUp has the workspace fetch what a session may have of others, or they of it, and counts the session's commits again.
 // Without a network the commits are measured by what is known.
 func (c Clone) catchUp(ctx context.Context, dir, branch string, l *look) (err error) {
@@ -270,10 +273,7 @@ func (c Clone) catchUp(ctx context.Context, dir, branch string, l *look) (err er
 	if l.fetched || !exists(filepath.Join(own, "FETCH_HEAD")) && !exists(filepath.Join(own, "logs", "refs", "remotes")) {
 		return nil
 	}
-	brief, cancel := ctx, context.CancelFunc(func() {})
-	if end, bounded := ctx.Deadline(); bounded { // the rest of the time is for the work itself
-		brief, cancel = context.WithTimeout(ctx, time.Until(end)/2)
-	}
+	brief, cancel := context.WithTimeout(ctx, fetchTime)
 	_, _ = c.Fetch(brief, fleet.RunID(filepath.Base(dir)))
 	cancel()
 	if l.before, err = c.see(ctx, l.before.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
@@ -438,7 +438,10 @@ func (i inner) pipe(ctx context.Context, g git, fresh, tip, start string) error 
 		return err
 	}
 	whole := "--strict"
-	if slices.ContainsFunc(g.settings, func(s setting) bool { return strings.HasSuffix(s.key, ".promisor") || s.key == "extensions.partialclone" }) {
+	promises := func(s setting) bool {
+		return strings.HasSuffix(s.key, ".promisor") || s.key == "extensions.partialclone"
+	}
+	if slices.ContainsFunc(g.settings, promises) {
 		whole = "--fsck-objects" // what the remote promises need not be here
 	}
 	indexing := exec.CommandContext(ctx, "git", append(pins(), "-c", "core.bigFileThreshold=1m",
@@ -515,7 +518,8 @@ func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err 
 	if err != nil {
 		return w, err
 	}
-	w, err = v.evidence(ctx, m.steps(l.start), m, upTo(l.start, append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")...))
+	had := append(bases, l.start, keepRef(dir)+"^@", "--exclude="+branch, "--branches")
+	w, err = v.evidence(ctx, m.steps(l.start), m, upTo(l.start, had...))
 	w.Left, w.Branch, w.Unmoved = l.left(dir, branch), branch, latest == l.start && l.own > 0
 	if err == nil {
 		c.remember(dir, l)
