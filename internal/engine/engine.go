@@ -232,11 +232,15 @@ const (
 	// enterTime is for the folder that a session works in: its turn in the clone, a fetch over a
 	// slow line, the checkout of a large tree.
 	enterTime = 15 * time.Minute
+	// lookTime is for finding out what a session did, and once more for leaving its folder: its turn in the clone, and one slow
+	// command of git.
+	lookTime = 7 * time.Minute
 )
 
 // workerTime bounds a worker of the category: the sum of all its own time-outs. The time-out of one that hangs comes after it.
 func (e *Engine) workerTime(c config.Category) time.Duration {
-	d := tellingTime + c.Timeout + agentGrace + c.GradingTime() + closingTime + tellingTime + closingTime + closingTime
+	d := tellingTime + c.Timeout + agentGrace + lookTime + c.GradingTime() + closingTime + lookTime + tellingTime + closingTime +
+		e.followTime() + closingTime
 	if c.OwnClone || c.Sync {
 		d += enterTime
 	}
@@ -248,6 +252,22 @@ func (e *Engine) workerTime(c config.Category) time.Duration {
 
 // unitTime bounds the unit of such a worker: a backstop for a worker that hangs, whose own time-out comes first.
 func (e *Engine) unitTime(c config.Category) time.Duration { return e.workerTime(c) + time.Minute }
+
+// followTime is for deciding whether a session follows: counting the results that wait, a list of the tasks, and the record.
+func (e *Engine) followTime() time.Duration { return 2*e.Config.Command.Timeout + closingTime }
+
+// outlasting is a context that lasts so long at most, and for the rest when ctx has ended.
+func outlasting(ctx context.Context, most, rest time.Duration) (context.Context, context.CancelFunc) {
+	out, end := context.WithTimeout(context.WithoutCancel(ctx), most)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-out.Done():
+		case <-time.After(rest):
+			end()
+		}
+	})
+	return out, func() { stop(); end() }
+}
 
 // closing is a context for what must be written although ctx has ended.
 func closing(ctx context.Context) (context.Context, context.CancelFunc) {

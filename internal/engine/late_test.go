@@ -293,3 +293,74 @@ func TestLostClaimIsNotGivenBackAsDone(t *testing.T) {
 		})
 	}
 }
+
+// slowRepo has the turn of another session's fetch before each look at a session's work, and before its folder is left.
+type slowRepo struct {
+	noRepo
+	takes time.Duration
+	left  *bool
+}
+
+func (r slowRepo) wait(ctx context.Context) error {
+	select {
+	case <-time.After(r.takes):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r slowRepo) Work(ctx context.Context, _ string, _ fleet.RunFiles) (fleet.Work, error) {
+	if err := r.wait(ctx); err != nil {
+		return fleet.Work{}, err
+	}
+	return fleet.Work{Known: true, Revisions: []string{"c0ffee"}}, nil
+}
+
+func (r slowRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	return fleet.Site{}, func(ctx context.Context) (string, error) {
+		err := r.wait(ctx)
+		*r.left = err == nil
+		return "", err
+	}, nil
+}
+
+// TestWorkIsLookedAtInTurn has the workspace's turn be another's for longer than a worker has that was asked to stop. One that
+// was not waits; one that was, also while it waits, is over in time.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestWorkIsLookedAtInTurn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		takes, stop time.Duration // from the end of the agent; 0: never
+		want        int           // commits on record
+		most        time.Duration // to the end of the run
+	}{
+		"not stopped":                {takes: 3 * time.Minute, want: 1, most: 6 * time.Minute},
+		"never its turn":             {takes: time.Hour, most: 15 * time.Minute},
+		"stopped while it waits":     {takes: 3 * time.Minute, stop: time.Minute, most: time.Minute + 31*time.Second},
+		"stopped before, in a while": {takes: 5 * time.Second, stop: time.Millisecond, want: 1, most: 11 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, "[category.code]\n")
+				b.addTask("fix", "code", fleet.StateTodo)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				var began time.Time
+				b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+					if began = virtual(); tt.stop > 0 {
+						time.AfterFunc(tt.stop, stop)
+					}
+					return says(`{"outcome":"productive","grade":0.5}`)(ctx, s)
+				})
+				left := false
+				b.Repo = slowRepo{takes: tt.takes, left: &left}
+				run, err := b.Run(ctx, engine.RunOptions{Category: "code"})
+				got := b.stored(run.ID)
+				if took := virtual().Sub(began); took > tt.most || len(got.Commits) != tt.want || left != (tt.want > 0) || got.EndedAt.IsZero() {
+					t.Errorf("after %v (%v): commits %v, left %t, verdict %+v", took, err, got.Commits, left, got.Verdict)
+				}
+			})
+		})
+	}
+}

@@ -28,9 +28,9 @@ import (
 )
 
 // patience bounds a session without a time-out of its own: the
-// category's, the agent's grace, two reports to its task's source, closing three times, and a
-// minute's slack.
-const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 3*20*time.Second + time.Minute
+// category's, the agent's grace, two reports to its task's source, two looks at its folder, two commands
+// before a session follows, closing four times, and a minute's slack.
+const patience = 30*time.Minute + 10*time.Second + 2*3*time.Minute + 2*7*time.Minute + 2*time.Minute + 4*20*time.Second + time.Minute
 
 const halfHour = "[category.code]\ntimeout = \"30m\"\nttl = \"60m\"\n[category.docs]\n[category.triage]\n"
 

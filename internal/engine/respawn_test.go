@@ -444,3 +444,50 @@ func TestBackstopBehindTimeouts(t *testing.T) {
 }
 
 func bubbleClock() time.Time { return time.Now() } //nolint:forbidigo // a bubble has no other
+
+// slowGate counts for as long as a command may take.
+type slowGate time.Duration
+
+func (d slowGate) Full(ctx context.Context) (map[fleet.Category]string, map[fleet.Category]error) {
+	select {
+	case <-time.After(time.Duration(d)):
+		return map[fleet.Category]string{}, nil
+	case <-ctx.Done():
+		return map[fleet.Category]string{}, map[fleet.Category]error{"code": ctx.Err()}
+	}
+}
+
+// slowTracker lists for as long as a command may take, once a session has ended.
+type slowTracker struct {
+	survey.Tasks
+	takes *time.Duration
+}
+
+func (s slowTracker) List(ctx context.Context) ([]fleet.Task, []fleet.TaskProblem, error) {
+	select {
+	case <-time.After(*s.takes):
+	case <-ctx.Done():
+	}
+	return s.Tasks.List(ctx)
+}
+
+// TestSlowCommandsKeepNoSessionFromFollowing has who counts results and who lists tasks take nearly the time that commands
+// have, after a good session.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestSlowCommandsKeepNoSessionFromFollowing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, later, id := chain(t, threeCategories)
+		var takes time.Duration
+		b.Tasks = slowTracker{b.Tasks, &takes}
+		b.Gates = slowGate(55 * time.Second)
+		b.Runner = agent(func(ctx context.Context, s fleet.SessionSpec) fleet.SessionExit {
+			takes = 55 * time.Second
+			return says(good)(ctx, s)
+		})
+		b.follower(b.mustRun(id))
+		if len(later.specs) != 1 {
+			t.Errorf("got timers for %+v, want one", later.specs)
+		}
+	})
+}

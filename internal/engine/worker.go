@@ -73,15 +73,17 @@ func (e *Engine) Run(ctx context.Context, o RunOptions) (fleet.Run, error) {
 	e.warnLimits(ctx, run)
 	w.run = run
 	err = w.work(ctx)
-	ctx, cancel := closing(ctx)
-	defer cancel()
+	following, cancel := outlasting(ctx, e.followTime(), closingTime)
 	if err == nil { // its end is on record
-		if err := w.respawn(ctx, o); err != nil {
+		if err := w.respawn(following, o); err != nil {
 			e.Log.ErrorContext(ctx, "respawn not decided", w.attrs(slog.Any("err", err))...)
 		}
 	} else if end, is := errors.AsType[fleet.OutcomeError](err); is && run.Unit != "" {
-		w.wakeRested(ctx, end.Outcome)
+		w.wakeRested(following, end.Outcome)
 	}
+	cancel()
+	ctx, cancel = closing(ctx) // that may have taken its time
+	defer cancel()
 	stored, readErr := e.Store.Run(ctx, run.ID)
 	if errors.Is(readErr, fleet.ErrNotFound) { // by a store that went back
 		readErr = fmt.Errorf("run %s is not on record any more: %w", run.ID, fleet.ErrLost)
@@ -170,11 +172,11 @@ type worker struct {
 	began  fleet.TaskState // in the run's own copy of the task's file, when the session began; empty: it has none
 	worked bool            // an agent was at work
 
-	leaveFolder func(context.Context) (kept string, err error)              // nil: none was entered
-	on          string                                                      // the branch of the workspace as the session begins there
-	landed      string                                                      // the target, if it has the work at the session's end; empty: it waits for review
-	kept        *claim.Kept                                                 // nil: there was no claim
-	leased      func(context.Context) (context.Context, context.CancelFunc) // see [leased]; nil: there was no claim
+	leaveFolder func(context.Context) (kept string, err error) // nil: none was entered
+	on          string                                         // the branch of the workspace as the session begins there
+	landed      string                                         // the target, if it has the work at the session's end; empty: it waits for review
+	kept        *claim.Kept                                    // nil: there was no claim
+	leased      func() (context.Context, context.CancelFunc)   // see [leased]; nil: there was no claim
 }
 
 // warnLimits logs limits that were asked for and are not in force: the manager accepts them
@@ -432,7 +434,7 @@ func (w *worker) lane(ctx context.Context, c config.Category, n int, work *work)
 	}.Keep(ctx)
 	defer kept.Stop()
 	w.kept = kept
-	w.leased = func(ctx context.Context) (context.Context, context.CancelFunc) { return leased(ctx, lease, c.TTL) }
+	w.leased = func() (context.Context, context.CancelFunc) { return leased(lease, c.TTL) }
 	return v, false, true, w.end(ctx, w.session(ctx, lease, c, o.task, o.lessons))
 }
 
@@ -639,18 +641,13 @@ func (w *worker) occupants(ctx context.Context, name fleet.Category, lanes int) 
 // leased is a context for recording the end. It lasts as long as the lease, and no longer than one
 // where renewals go through all the time. A worker that was asked to stop has closingTime, for its
 // manager will not wait.
-func leased(ctx, kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), ttl)
+func leased(kept context.Context, ttl time.Duration) (context.Context, context.CancelFunc) {
+	ctx, end := outlasting(kept, ttl, closingTime)
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(kept, func() {
-		cause := context.Cause(kept)
-		if !errors.Is(cause, fleet.ErrLost) {
-			select {
-			case <-ctx.Done():
-			case <-time.After(closingTime):
-			}
+		if lost := context.Cause(kept); errors.Is(lost, fleet.ErrLost) {
+			cancel(lost)
 		}
-		cancel(cause)
 	})
 	return ctx, func() { stop(); cancel(nil); end() }
 }
@@ -825,7 +822,7 @@ func (w *worker) judge(ctx context.Context, c config.Category, task *fleet.Task,
 // lookAtWork finds out what a session did to the repository, and keeps on record which commits
 // it made, however it ends.
 func (w *worker) lookAtWork(ctx context.Context, spec fleet.SessionSpec) (work fleet.Work, err error) {
-	ctx, cancel := closing(ctx) // also for a session that was stopped
+	ctx, cancel := outlasting(ctx, lookTime, closingTime) // also for a session that was stopped
 	defer cancel()
 	work, err = w.Repo.Work(ctx, spec.Dir, spec.Files)
 	if err != nil {
@@ -927,16 +924,18 @@ func (w *worker) backAt(j grade.Judgement) time.Time {
 // reaping closes it. If we die after that, before the record, the next reaping records what is
 // written down. If we die after it, all is done but the report to the source, which the next
 // reaping makes. Nothing is graded twice.
-func (w *worker) end(ctx context.Context, v fleet.Verdict) error {
-	ctx, cancel := closing(ctx)
+func (w *worker) end(alive context.Context, v fleet.Verdict) error {
+	ctx, cancel := closing(alive)
 	defer cancel()
 	w.trials() // they use the run's folder, that is trimmed
 	v.Reason = w.masked(v.Reason)
 	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	w.run.Left = w.leaves(ctx)
-	if err := w.record(ctx); err != nil {
+	if err := w.record(alive); err != nil {
 		return err
 	}
+	ctx, cancel = closing(alive) // that may have taken its time
+	defer cancel()
 	if v = w.run.Verdict; w.run.Key != "" {
 		w.kept.Stop()
 		if w.asks.Run != "" && (v.Outcome == fleet.Productive || v.Outcome == fleet.Nothing) { // else the next session at the task is asked again
@@ -1078,9 +1077,11 @@ func (w *worker) record(ctx context.Context) error {
 	}
 	if w.run.Key == "" || w.run.Verdict.Outcome == fleet.Lost {
 		w.leavePlace(ctx)
+		ctx, cancel := closing(ctx)
+		defer cancel()
 		return w.Store.Complete(ctx, w.run)
 	}
-	lease, cancel := w.leased(ctx)
+	lease, cancel := w.leased()
 	defer cancel()
 	down := w.writeDown(ctx)
 	w.leavePlace(ctx)
@@ -1110,7 +1111,7 @@ func (w *worker) writeDown(ctx context.Context) bool {
 //
 // If we die in here, the next fire tidies up, and gives back the place in review.
 func (w *worker) leavePlace(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closingTime/2)
+	ctx, cancel := outlasting(ctx, lookTime, closingTime/2)
 	defer cancel()
 	kept, err := "", error(nil)
 	if w.leaveFolder != nil {
