@@ -9,11 +9,11 @@ import (
 	"stint/internal/store"
 )
 
-// Arbitrate adjusts a fire, and the runs that it starts, to the runs open by now. A choice whose room was taken since
-// the fire looked becomes a skip. Its category gets no due for a session that could not start, and the dues of the
+// Arbitrate adjusts a fire, and the runs that it starts, to the runs open by now and to what paused says of a category. A
+// choice whose room was taken since the fire looked, or that a person has paused, becomes a skip. Its category gets no due for a session that could not start, and the dues of the
 // others are cut to the sessions that do start. If a fire starts nothing for this reason alone, it counts as one without
 // room: it is no round.
-func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
+func Arbitrate(f store.Firing, open []fleet.Run, paused func(fleet.Category) string) (fleet.Fire, []fleet.Run) {
 	fire := f.Fire
 	fire.Choices = slices.Clone(fire.Choices)
 	var starts []fleet.Run
@@ -24,7 +24,13 @@ func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 		bounds.Seen = map[fleet.RunID]bool{}
 	}
 	for _, r := range f.Runs {
-		reason := Taken(bounds, r, slices.Concat(open, starts))
+		reason, by := "", fleet.HinderedByPause
+		if r.Source != fleet.FromHand {
+			reason = paused(r.Category)
+		}
+		if reason == "" {
+			reason, by = Taken(bounds, r, slices.Concat(open, starts)), fleet.HinderedByRival
+		}
 		if reason == "" {
 			bounds.Seen[r.ID] = true // it takes room, and is no rival
 			starts = append(starts, r)
@@ -33,7 +39,7 @@ func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 		taken[r.Category] = true
 		for i := range fire.Choices {
 			if c := &fire.Choices[i]; c.Run == r.ID {
-				skip(c, reason, fire.Own)
+				skip(c, by, reason, fire.Own)
 			}
 		}
 	}
@@ -48,8 +54,8 @@ func Arbitrate(f store.Firing, open []fleet.Run) (fleet.Fire, []fleet.Run) {
 }
 
 // skip turns a spawn into a skip. The reason of stint's own ranking stays beside the new one.
-func skip(c *fleet.Choice, reason string, own bool) {
-	c.Decision, c.By, c.Agent, c.Unit, c.Run = fleet.Skip, fleet.HinderedByRival, "", "", ""
+func skip(c *fleet.Choice, by fleet.Hindrance, reason string, own bool) {
+	c.Decision, c.By, c.Agent, c.Unit, c.Run = fleet.Skip, by, "", "", ""
 	if !own {
 		c.Reason = reason
 		return

@@ -27,6 +27,8 @@ func firing(own bool, categories ...fleet.Category) store.Firing {
 	return f
 }
 
+func unpaused(fleet.Category) string { return "" }
+
 func TestArbitrate(t *testing.T) {
 	t.Parallel()
 	const rival = fleet.RunID("0rival")
@@ -79,7 +81,7 @@ func TestArbitrate(t *testing.T) {
 			t.Parallel()
 			f := firing(true, "code", "docs")
 			f.Bounds = tt.bounds
-			fire, runs := book.Arbitrate(f, tt.open)
+			fire, runs := book.Arbitrate(f, tt.open, unpaused)
 			want, starts := firing(true, "code", "docs").Fire, 0
 			for i, why := range tt.want {
 				if why == "" {
@@ -101,7 +103,7 @@ func TestArbitrate(t *testing.T) {
 	}
 	f := firing(false, "code")
 	f.Bounds = lanes(1)
-	if fire, _ := book.Arbitrate(f, other); fire.Choices[0].Reason != "lane code.1 was taken since: run 0rival" || fire.Choices[0].Refusal != "" {
+	if fire, _ := book.Arbitrate(f, other, unpaused); fire.Choices[0].Reason != "lane code.1 was taken since: run 0rival" || fire.Choices[0].Refusal != "" {
 		t.Errorf("another selector's choice: got %+v, want the reason alone", fire.Choices[0])
 	}
 }
@@ -115,9 +117,9 @@ func TestArbitrateToTheLastBit(t *testing.T) {
 		f.Fire.Due[fleet.Category(fmt.Sprint("c", i))] = due
 	}
 	other := []fleet.Run{{ID: "0rival", Category: "code", Agent: "claude"}}
-	want, _ := book.Arbitrate(f, other)
+	want, _ := book.Arbitrate(f, other, unpaused)
 	for range 2000 {
-		if got, _ := book.Arbitrate(f, other); !maps.Equal(got.Due, want.Due) {
+		if got, _ := book.Arbitrate(f, other, unpaused); !maps.Equal(got.Due, want.Due) {
 			t.Fatalf("got %v, and %v before", got.Due, want.Due)
 		}
 	}
@@ -143,7 +145,7 @@ func TestFiresAtOnce(t *testing.T) {
 				f.Runs[i].ID, f.Fire.Choices[i].Run = id, id
 			}
 			before := len(open)
-			recorded, runs := book.Arbitrate(f, open)
+			recorded, runs := book.Arbitrate(f, open, unpaused)
 			open = append(open, runs...)
 			due := 0.0
 			for _, d := range recorded.Due {

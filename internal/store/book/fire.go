@@ -28,7 +28,7 @@ func (p Tx) RecordFire(f store.Firing) (fleet.Fire, error) {
 	p.Also("delete from tails where at < $1", p.Now().Add(-tailsKept).UnixMilli())
 	fire, starts := f.Fire, f.Runs
 	if len(f.Runs) > 0 {
-		fire, starts = Arbitrate(f, p.seats())
+		fire, starts = Arbitrate(f, p.seats(), p.paused)
 	}
 	row := p.fleet()
 	row.Fires++
@@ -68,7 +68,7 @@ func (p Tx) ahead(f store.Firing) {
 	}
 	if len(f.Runs) > 0 {
 		ids := plain.Each(f.Runs, func(r fleet.Run) fleet.RunID { return r.ID })
-		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)))
+		p.Ahead(p.Open.Ask("ended_at", nil), p.Runs.Ask("id", table.In(ids)), p.Pauses.Ask())
 	}
 	p.Ahead(p.Fleet.Ask())
 	if len(f.Fire.Moves) > 0 || f.Fire.Full {
@@ -128,4 +128,22 @@ func (p Tx) Respawn(run fleet.RunID, next *fleet.Run, reason string, b store.Bou
 // seats returns the open runs, in brief.
 func (p Tx) seats() []fleet.Run {
 	return plain.Each(p.underWay(), func(r table.Run) fleet.Run { return r.Run })
+}
+
+// paused says, as a fire does that looks, what keeps a category from being started; empty: no person's word does.
+func (p Tx) paused(c fleet.Category) string {
+	for _, pause := range p.Pauses.Where() {
+		until, reason := pause.Until, "paused: "
+		switch {
+		case pause.Category != "" && pause.Category != c, !until.IsZero() && !until.After(p.Now()):
+			continue
+		case pause.Category == "":
+			reason += "the whole fleet, "
+		}
+		if reason += pause.Reason; !until.IsZero() {
+			reason += " (until " + plain.Stamp(until) + ")"
+		}
+		return reason
+	}
+	return ""
 }

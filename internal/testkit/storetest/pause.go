@@ -1,11 +1,13 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/rank"
+	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
 
@@ -92,4 +94,43 @@ func (contract) ResumeAwakes(t *testing.T, b bundle) {
 	b.mustResume(t, "", true)
 	same(t, "triage", b.arm(t, "triage").Backoff, awake)
 	b.mustResume(t, "", false)
+}
+
+// PausedMeanwhile records a fire that looked before a person paused what it is about to start.
+func (contract) PausedMeanwhile(t *testing.T, b bundle) {
+	for n, tt := range []struct {
+		pauses []fleet.Pause
+		forced bool // the second
+		want   [2]string
+	}{
+		{[]fleet.Pause{{Category: "triage"}, {Category: "docs", Until: Start().Add(-time.Hour), Reason: "over"}}, false, [2]string{}},
+		{[]fleet.Pause{{Category: "docs", Reason: "lunch"}}, false, [2]string{"paused: lunch", ""}},
+		{[]fleet.Pause{{Reason: "holidays", Until: Start().Add(time.Hour)}, {Category: "docs"}}, true,
+			[2]string{"paused: the whole fleet, holidays (until 2026-06-26T13:00:00Z)", ""}},
+		{[]fleet.Pause{{Reason: "holidays"}}, false, [2]string{"paused: the whole fleet, holidays", "paused: the whole fleet, holidays"}},
+	} {
+		for _, p := range tt.pauses {
+			must.Do(t, b.Pause(t.Context(), p))
+		}
+		f, runs := testFire(fleet.RunID(fmt.Sprint("0r", n, "a")), fleet.RunID(fmt.Sprint("0r", n, "b")))
+		runs[0].Category = "docs"
+		if tt.forced {
+			runs[1].Source = fleet.FromHand
+		}
+		got := must.Get(b.RecordFire(t.Context(), store.Firing{Fire: f, Runs: runs}))(t)
+		same(t, "on record", must.Get(b.Fire(t.Context(), got.ID))(t).Choices, got.Choices)
+		for i, r := range runs {
+			c := got.Choices[2*i]
+			_, err := b.Run(t.Context(), r.ID)
+			if planned := err == nil; planned != (tt.want[i] == "") || planned != (c.Decision == fleet.Spawn) || c.Refusal != tt.want[i] && tt.want[i] != "" {
+				t.Errorf("%+v: got %+v and a planned run: %t, want %q", tt.pauses, c, planned, tt.want[i])
+			}
+			if c.Decision == fleet.Skip && c.By != fleet.HinderedByPause {
+				t.Errorf("skipped by %s", c.By)
+			}
+		}
+		for _, p := range tt.pauses {
+			must.Get(b.Resume(t.Context(), p.Category))(t)
+		}
+	}
 }
