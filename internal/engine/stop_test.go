@@ -6,10 +6,13 @@ import (
 	"os"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stint/internal/engine"
 	"stint/internal/fleet"
+	"stint/internal/rank"
+	"stint/internal/store"
 	"stint/internal/testkit/must"
 )
 
@@ -142,5 +145,53 @@ func TestStopAll(t *testing.T) {
 	must.Equal(t, "stopped of all, of which one does not die", stop(""), map[fleet.RunID]fleet.Outcome{code.ID: ""})
 	if got := stop("triage"); len(got) > 0 {
 		t.Errorf("stopped %v of a category with nothing open", got)
+	}
+}
+
+// entering is a workspace in which something happens before a session has its folder.
+type entering struct {
+	noRepo
+	meanwhile func(fleet.RunID)
+}
+
+func (e entering) Enter(ctx context.Context, run fleet.RunID, _ fleet.Place) (fleet.Site, func(context.Context) (string, error), error) {
+	e.meanwhile(run)
+	<-ctx.Done()
+	return fleet.Site{}, nil, ctx.Err()
+}
+
+// TestSessionWithoutAgentCostsNothing has sessions end before their agents began: of a worker that was stopped, and of one whose
+// claim was lost. What was reserved for them is free again, and the ranking hears of no cheap session.
+//
+//nolint:paralleltest // a bubble's test stands alone
+func TestSessionWithoutAgentCostsNothing(t *testing.T) {
+	for want, meanwhile := range map[fleet.Outcome]func(*bench, context.CancelFunc, fleet.RunID){
+		fleet.Cancelled: func(_ *bench, stop context.CancelFunc, _ fleet.RunID) { stop() },
+		fleet.Lost: func(b *bench, _ context.CancelFunc, run fleet.RunID) {
+			must.Get(b.db.Release(b.Context(), store.Hold{Key: "fix", Holder: run.Holder()}, fleet.EndingReleased, ""))(b)
+		},
+	} {
+		t.Run(string(want), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, "[category.code]\n[budget]\nusd = 20.0\ntokens = 10000000\n")
+				b.addTask("fix", "code", fleet.StateTodo)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				b.Repo = entering{meanwhile: func(run fleet.RunID) {
+					if spent := fleet.SpentBy(b.present().Snapshot.Spent, fleet.FleetScope); spent.USD != fleet.FirstUSD {
+						t.Errorf("reserved: %+v", spent)
+					}
+					meanwhile(b, stop, run)
+				}}
+				run, err := b.Run(ctx, engine.RunOptions{Category: "code"})
+				s := b.present().Snapshot
+				if spent := fleet.SpentBy(s.Spent, fleet.FleetScope); outcome(err) != want || spent.USD != 0 || spent.Tokens != 0 || spent.Runs != 1 {
+					t.Errorf("%v: %+v, want nothing used by %+v", err, spent, b.stored(run.ID))
+				}
+				if got := s.Prices.Use; got != (rank.Prices{}).Use {
+					t.Errorf("the ranking counts a use: %+v", got)
+				}
+			})
+		})
 	}
 }

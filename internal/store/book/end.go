@@ -126,7 +126,7 @@ func (p Tx) bill(r fleet.Run) {
 	if r.Usage.Cost == fleet.CostReported || r.Usage.Cost == fleet.CostComputed {
 		b.USD = r.Usage.USD
 	}
-	if !worked(r) || b.Tokens == nil && b.USD == nil {
+	if !worked(r) || idle(r) || b.Tokens == nil && b.USD == nil {
 		return
 	}
 	a := p.agent(r.Agent)
@@ -140,6 +140,9 @@ func (p Tx) bill(r fleet.Run) {
 func worked(r fleet.Run) bool {
 	return slices.Contains([]fleet.Outcome{fleet.Productive, fleet.Noop, fleet.Nothing, fleet.Failed, fleet.Timeout}, r.Verdict.Outcome)
 }
+
+// idle reports whether the use of a run is known to be nothing, without an agent that said so: none began.
+func idle(r fleet.Run) bool { return r.Usage.USD != nil && *r.Usage.USD == 0 && r.Usage.Cost == "" }
 
 // overran notes that a session ended after its lease, by the word of its own machine.
 func (p Tx) overran(r *table.Run, of fleet.Run) bool {
@@ -211,7 +214,7 @@ func (p Tx) settle(r *table.Run) {
 
 // price tells the ranking the use of a session that had its claim, with or without a grade.
 func (p Tx) price(r fleet.Run) {
-	if r.Key == "" || r.Verdict.Internal {
+	if r.Key == "" || r.Verdict.Internal || idle(r) {
 		return
 	}
 	unknown := rank.Amounts{-1, -1, -1}
