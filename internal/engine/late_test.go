@@ -294,6 +294,24 @@ func TestLostClaimIsNotGivenBackAsDone(t *testing.T) {
 	}
 }
 
+// TestLateEndHasItsBranch records an end late whose work was in the target by then, which leaves no branch to watch: the
+// record says so as if its worker had made it.
+func TestLateEndHasItsBranch(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "[category.code]\n")
+	b.addTask("fix", "code", fleet.StateTodo)
+	r, lock := b.dead("code", "fix")
+	must.Do(t, b.db.OnBranch(t.Context(), r.ID, "stint/x", fleet.Conversation{}))
+	r = b.stored(r.ID)
+	r.EndedAt, r.Verdict, r.Commits, r.Branch = b.clock(), fleet.Verdict{Outcome: fleet.Productive}, []string{"c0ffee"}, ""
+	must.Do(t, b.Folders.PutEnd(r))
+	b.closeAll(lock)
+	b.reap()
+	if got := b.stored(r.ID); got.Branch != "" || len(got.Commits) != 1 {
+		t.Errorf("got branch %q and commits %v, want no branch", got.Branch, got.Commits)
+	}
+}
+
 // slowRepo has the turn of another session's fetch before each look at a session's work, and before its folder is left.
 type slowRepo struct {
 	noRepo

@@ -174,7 +174,7 @@ func (e *Engine) deliver(ctx context.Context, r fleet.Run) (bool, error) {
 	if err == nil {
 		// The store knows the run; the file knows how it ended.
 		r.Verdict, r.Usage, r.Commits, r.QuotaUntil, r.Conversation = end.Verdict, end.Usage, end.Commits, end.QuotaUntil, end.Conversation
-		r.Left, r.EndedAt, r.Tail = end.Left, end.EndedAt, e.tail(r.ID)
+		r.Left, r.Branch, r.EndedAt, r.Tail = end.Left, end.Branch, end.EndedAt, e.tail(r.ID)
 		r, err = e.complete(ctx, r)
 	}
 	switch {

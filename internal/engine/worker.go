@@ -928,11 +928,11 @@ func (w *worker) end(alive context.Context, v fleet.Verdict) error {
 	ctx, cancel := closing(alive)
 	defer cancel()
 	w.trials() // they use the run's folder, that is trimmed
+	v.Reason = w.masked(v.Reason)
+	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	if w.run.Key != "" && !w.worked && !v.Internal { // no agent began: nothing of what is reserved was used
 		w.run.Usage.Tokens, w.run.Usage.USD = new(int64(0)), new(0.0)
 	}
-	v.Reason = w.masked(v.Reason)
-	w.run.Verdict, w.run.Tail = v, w.tail(w.run.ID)
 	w.run.Left = w.leaves(ctx)
 	if err := w.record(alive); err != nil {
 		return err
