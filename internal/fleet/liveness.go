@@ -110,11 +110,13 @@ const (
 
 // Silent reports whether a run of another machine is to be closed, by claims that it has among them.
 // Only its own machine could say that its session is gone; but once its last lease is over, it may
-// not be at work any more. A planned run has no lease: its unit is over after its whole time.
+// not be at work any more. Its supervisor renews the claims on its key and its lane; what its agent
+// took beside them may last for days. A planned run has no lease: its unit is over after its whole time.
 func (r Run) Silent(claims []Claim, now time.Time) bool {
 	var lease time.Time
 	for _, c := range claims {
-		if c.Holder == r.ID.Holder() && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
+		own := c.Holder == r.ID.Holder() && (c.Key == r.Key || c.Key == LaneKey(r.Category, r.Lane))
+		if own && c.ReleasedAt.IsZero() && c.ExpiresAt.After(lease) {
 			lease = c.ExpiresAt
 		}
 	}

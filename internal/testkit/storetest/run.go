@@ -503,6 +503,7 @@ func (contract) Silent(t *testing.T, b bundle) {
 	b.clock.Advance(time.Minute)
 	closed(false)
 	same(t, "it is open", b.mustRun(t, r.ID).EndedAt.IsZero(), true)
+	b.mustTake(t, store.TakeRequest{Key: "beside", Holder: r.ID.Holder(), TTL: 72 * time.Hour}, fleet.Granted) // its agent's own, which says nothing
 	b.clock.Advance(time.Hour)
 	closed(true)
 	closed(false)
