@@ -6,6 +6,6 @@ import "testing"
 func TestFireTime(t *testing.T) {
 	t.Parallel()
 	refuses(t, []unfit{
-		{"commands", least + "[commands]\ntimeout = \"20m\"", `7:1: commands.timeout: want a duration above zero and of at most "2m", not "20m"`, `write timeout = "1m"`},
+		{"commands", least + "[commands]\ntimeout = \"20m\"", `7:1: commands.timeout: want a duration of at most "2m", not "20m"`, `write timeout = "1m"`},
 	})
 }

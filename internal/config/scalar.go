@@ -287,22 +287,28 @@ func number(tag reflect.StructTag) scalar {
 	}
 }
 
-// duration is a time above zero, or none where the tag says so.
+// duration is a time above zero, or none where the tag says so. Without a bound of its own it is at most a year: several are
+// added up.
 func duration(tag reflect.StructTag) scalar {
-	least, most, want := time.Duration(1), time.Duration(math.MaxInt64), `a duration above zero, such as "90s", "50m" or "1h30m"`
+	least, want := time.Duration(1), `a duration above zero, such as "90s", "50m" or "1h30m"`
 	if tag.Get("zero") != "" {
 		least, want = 0, `a duration, such as "0s", "90s" or "1h30m"`
 	}
-	if text := tag.Get("max"); text != "" {
-		most, _ = time.ParseDuration(text)
+	text := tag.Get("max")
+	if text != "" {
 		want = "a duration above zero and of at most " + quote(text)
 	}
+	text = cmp.Or(text, "8760h")
+	most, _ := time.ParseDuration(text)
 	return scalar{
 		parse: func(raw any) (any, error) {
 			s, _ := raw.(string)
 			d, err := time.ParseDuration(s)
-			if err != nil || d < least || d > most {
+			switch {
+			case err != nil || d < least:
 				return nil, wanted(want, raw)
+			case d > most:
+				return nil, wanted("a duration of at most "+quote(text), raw)
 			}
 			return d, nil
 		},

@@ -85,7 +85,7 @@ func schemaRefuses(t *testing.T, test unfit) {
 		"category.code.agents: missing", // as there are several
 		"agent.claude.command: missing", // as the preset has none
 		"state: missing",                // as the environment does not say
-		"and of at most",                // how long a time is
+		"a duration of at most",         // how long a time is
 		"9999999T",                      // nor how much that is
 		"unit.Weight",                   // which properties there are, and what they take
 	}
