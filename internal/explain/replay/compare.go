@@ -54,8 +54,8 @@ func excerpt(text string) string {
 	return text
 }
 
-// compareChoices compares the decisions. It leaves out what a failed start, or one who was quicker,
-// has overwritten, and what only a real fire has: units and runs.
+// compareChoices compares the decisions. It leaves out what a failed start, one who was quicker,
+// or a pause since has overwritten, and what only a real fire has: units and runs.
 func (r *Result) compareChoices() {
 	recorded := r.Fire.Choices
 	for i := range max(len(recorded), len(r.Choices)) {
@@ -74,7 +74,9 @@ func (r *Result) compareChoices() {
 }
 
 func (r *Result) compareChoice(field string, recorded, replayed fleet.Choice) {
-	if wanted(recorded) && recorded.Decision != fleet.Spawn {
+	wanted := recorded.Decision == fleet.StartFailed || recorded.By == fleet.HinderedByRival ||
+		recorded.By == fleet.HinderedByPause && replayed.Decision == fleet.Spawn // one that it saw is in its inputs
+	if wanted {
 		recorded.Decision, recorded.Reason = fleet.Spawn, replayed.Reason
 	}
 	r.compare(field+".decision", recorded.Decision, replayed.Decision)

@@ -74,9 +74,3 @@ func Fire(f fleet.Fire, redraws int) (Result, error) {
 	r.compareChoices()
 	return r, nil
 }
-
-// wanted reports whether a fire decided to start what a choice is about, whatever came
-// of the start.
-func wanted(c fleet.Choice) bool {
-	return c.Decision == fleet.Spawn || c.Decision == fleet.StartFailed || c.By == fleet.HinderedByRival
-}

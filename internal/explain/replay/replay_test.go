@@ -105,6 +105,10 @@ func TestFireTellsDifferences(t *testing.T) {
 	}{
 		{"nothing", func(*fleet.Fire) {}, nil},
 		{"failed start", func(f *fleet.Fire) { f.Choices[0].Decision, f.Choices[0].Reason = fleet.StartFailed, "no unit" }, nil},
+		{"paused since", func(f *fleet.Fire) {
+			c := &f.Choices[0]
+			c.Decision, c.By, c.Run, c.Refusal, c.Reason = fleet.Skip, fleet.HinderedByPause, "", "paused: lunch", c.Reason+"; paused: lunch"
+		}, nil},
 		{"seed", func(f *fleet.Fire) { f.Seed++ }, []string{"seed"}},
 		{"workers", func(f *fleet.Fire) { f.Workers++ }, []string{"workers"}},
 		{"payload's bytes", func(f *fleet.Fire) { f.Selection = append(f.Selection, '\n') }, []string{"selection, from byte"}},

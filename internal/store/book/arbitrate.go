@@ -9,10 +9,10 @@ import (
 	"stint/internal/store"
 )
 
-// Arbitrate adjusts a fire, and the runs that it starts, to the runs open by now and to what paused says of a category. A
-// choice whose room was taken since the fire looked, or that a person has paused, becomes a skip. Its category gets no due for a session that could not start, and the dues of the
-// others are cut to the sessions that do start. If a fire starts nothing for this reason alone, it counts as one without
-// room: it is no round.
+// Arbitrate adjusts a fire, and the runs that it starts, to the runs open by now, and to what paused says of a category. A
+// choice whose room was taken since the fire looked, or which a person has paused since, becomes a skip. Its category gets
+// no due for a session that could not start, and the dues of the others are cut to the sessions that do start. If a fire
+// starts nothing for this reason alone, it counts as one without room: it is no round.
 func Arbitrate(f store.Firing, open []fleet.Run, paused func(fleet.Category) string) (fleet.Fire, []fleet.Run) {
 	fire := f.Fire
 	fire.Choices = slices.Clone(fire.Choices)
