@@ -215,17 +215,11 @@ func (f *Reader) Situation(v View) rank.Situation {
 func Paused(pauses []fleet.Pause, c fleet.Category, now time.Time) (o rank.Obstacle) {
 	var ends []time.Time
 	for _, p := range pauses {
-		if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {
+		reason := book.PausedBy(p, c, now)
+		if reason == "" {
 			continue
 		}
 		ends = append(ends, p.Until)
-		reason := p.Reason
-		if p.Category == "" {
-			reason = "the whole fleet, " + reason
-		}
-		if !p.Until.IsZero() {
-			reason += " (until " + plain.Stamp(p.Until) + ")"
-		}
 		o.Reason = cmp.Or(o.Reason, reason)
 	}
 	o.Until = rank.Over(ends...)

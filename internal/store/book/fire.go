@@ -2,6 +2,7 @@ package book
 
 import (
 	"fmt"
+	"time"
 
 	"stint/internal/fleet"
 	"stint/internal/plain"
@@ -130,20 +131,27 @@ func (p Tx) seats() []fleet.Run {
 	return plain.Each(p.underWay(), func(r table.Run) fleet.Run { return r.Run })
 }
 
-// paused says, as a fire does that looks, what keeps a category from being started; empty: no person's word does.
+// paused is the word of a person that keeps a category from being started; empty: there is none.
 func (p Tx) paused(c fleet.Category) string {
 	for _, pause := range p.Pauses.Where() {
-		until, reason := pause.Until, "paused: "
-		switch {
-		case pause.Category != "" && pause.Category != c, !until.IsZero() && !until.After(p.Now()):
-			continue
-		case pause.Category == "":
-			reason += "the whole fleet, "
+		if reason := PausedBy(pause, c, p.Now()); reason != "" {
+			return "paused: " + reason
 		}
-		if reason += pause.Reason; !until.IsZero() {
-			reason += " (until " + plain.Stamp(until) + ")"
-		}
-		return reason
 	}
 	return ""
+}
+
+// PausedBy says how a pause keeps a category, or with "" the whole fleet, from being started; empty: it does not.
+func PausedBy(p fleet.Pause, c fleet.Category, now time.Time) string {
+	if p.Category != "" && p.Category != c || !p.Until.IsZero() && !p.Until.After(now) {
+		return ""
+	}
+	reason := p.Reason
+	if p.Category == "" {
+		reason = "the whole fleet, " + reason
+	}
+	if !p.Until.IsZero() {
+		reason += " (until " + plain.Stamp(p.Until) + ")"
+	}
+	return reason
 }
