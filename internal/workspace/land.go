@@ -328,7 +328,7 @@ func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, e
 // free is an error if somebody has changed files in the work tree that are other files in a commit than where that left the target.
 // A task's state is no such change: it is set aside.
 func (t *turn) free(ctx context.Context, target ref, tip string) (aside map[string]string, err error) {
-	changed, err := t.names(ctx, diff("--name-only", "-z", target.id)...)
+	changed, err := t.names(ctx, diff("--name-only", "--no-renames", "-z", target.id)...)
 	if err != nil || len(changed) == 0 {
 		return nil, err
 	}
@@ -347,18 +347,25 @@ func (t *turn) free(ctx context.Context, target ref, tip string) (aside map[stri
 }
 
 // writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written, or
-// somebody has changed one.
+// it is somebody's, or somebody has changed it, or for what [turn.submodules] says.
 func (t *turn) writable(ctx context.Context, s fleet.Stacked) (r ref, out bool, aside map[string]string, err error) {
 	r, out, err = t.receptive(ctx, s.Target)
-	if err != nil || !out || r.id != s.Base {
+	if err != nil || r.id != s.Base {
+		return r, out, nil, err
+	}
+	files, err := t.submodules(ctx, s)
+	if err != nil || !out {
 		return r, out, nil, err
 	}
 	if len(s.Filtered) > 0 {
 		err = fmt.Errorf("%s is checked out in %s, and git has a filter for %s: stint runs none", s.Target, t.top, list(s.Filtered))
 		return r, out, nil, fleet.WithHint(err, fmt.Sprintf("git -C %s merge --ff-only %s", fleet.ShellWord(t.top), s.Commit))
 	}
-	aside, err = t.free(ctx, r, s.Commit)
-	return r, out, aside, err
+	if aside, err = t.free(ctx, r, s.Commit); err != nil {
+		return r, out, nil, err
+	}
+	unseen, err := t.unseen(ctx, s.Base, files)
+	return r, out, aside, cmp.Or(err, t.overwritten(s.Target, unseen))
 }
 
 // Unstack removes the folder in which work was tried on the target.
@@ -411,9 +418,6 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	ref := heads + s.Target
 	r, out, aside, err := t.writable(ctx, s)
 	if err != nil || r.id != s.Base {
-		return false, err
-	}
-	if err := t.submodules(ctx, s); err != nil {
 		return false, err
 	}
 	if !out {
@@ -491,18 +495,29 @@ func (t *turn) finish(ctx context.Context, dead note) (err error) {
 	if err != nil || len(files) == 0 {
 		return err
 	}
+	unseen, err := t.unseen(ctx, dead.From, files)
+	if err != nil {
+		return err
+	}
 	if at == dead.From {
-		begun, err := t.begun(ctx, dead, files)
-		if err != nil || !begun {
+		if begun, err := t.begun(ctx, dead, files, unseen); err != nil || !begun {
 			return err
 		}
+	}
+	others := plain.Kept(unseen, func(file string) bool { _, is := t.beginning(ctx, dead, file); return !is })
+	if err := t.overwritten(strings.TrimPrefix(dead.Branch, heads), others); err != nil {
+		return err
+	}
+	if at == dead.From {
 		// A branch without a commit gets its first one here: nothing can be stashed before.
 		if _, err := t.run(ctx, "update-ref", "-m", "stint: begin", dead.Branch, dead.From); err != nil {
 			return err
 		}
-		if err := t.keepOthers(ctx, dead, files); err != nil {
-			return err
-		}
+	}
+	if err := t.keepOthers(ctx, dead, files); err != nil {
+		return err
+	}
+	if at == dead.From {
 		if _, err := t.run(ctx, "update-ref", "-m", "stint: land run "+string(dead.Run), dead.Branch, dead.Land, dead.From); err != nil {
 			return err
 		}
@@ -530,32 +545,33 @@ func (t *turn) bringFiles(ctx context.Context, dead note) error {
 	return nil
 }
 
-// begun reports whether git has begun to write the files of a landing: one of them is not what it
-// was, and is a beginning of what it is to be. Any other change is somebody's own.
-func (t *turn) begun(ctx context.Context, dead note, files []string) (bool, error) {
-	changed, err := t.names(ctx, append(diff("--name-only", "-z", dead.From, "--"), literal(files)...)...)
+// begun reports whether git has begun to write the files of a landing: a file that it tracks is gone or is a beginning of what it is
+// to be, or one that it does not track is such a beginning and not empty, or the index has one. Any other change is somebody's own.
+func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bool, error) {
+	staged, err := t.names(ctx, diff("--cached", "--name-only", "--no-renames", "-z", dead.Land)...)
 	if err != nil {
 		return false, err
 	}
-	others, err := t.names(ctx, append([]string{"ls-files", "--others", "-z", "--"}, literal(files)...)...)
-	for _, file := range append(changed, others...) {
-		_, there, unread := t.revision(ctx, dead.Land+":"+file)
-		if unread != nil {
-			return false, unread
+	changed, err := t.names(ctx, diff("--name-only", "--no-renames", "-z")...)
+	return slices.ContainsFunc(files, func(file string) bool {
+		size, is := 0, false
+		if tracked := slices.Contains(changed, file); tracked || slices.Contains(unseen, file) {
+			size, is = t.beginning(ctx, dead, file)
+			is = is && (tracked || size > 0)
 		}
-		now, unread := readFile(filepath.Join(t.top, file))
-		switch {
-		case errors.Is(unread, fs.ErrNotExist):
-			return true, err
-		case unread != nil || !there:
-			continue
-		}
-		whole, _, unread := t.head(ctx, len(now), "cat-file", "blob", dead.Land+":"+file)
-		if unread == nil && whole == string(now) {
-			return true, err
-		}
+		return is || !slices.Contains(staged, file)
+	}), err
+}
+
+// beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. One that is gone is
+// such a beginning.
+func (t *turn) beginning(ctx context.Context, dead note, file string) (size int, is bool) {
+	now, err := readFile(filepath.Join(t.top, file))
+	if err != nil {
+		return 0, errors.Is(err, fs.ErrNotExist)
 	}
-	return false, err
+	whole, _, err := t.head(ctx, len(now), "cat-file", "blob", dead.Land+":"+file)
+	return len(now), err == nil && whole == string(now)
 }
 
 // literal are paths that git takes for no patterns.

@@ -169,8 +169,8 @@ func TestAdvance(t *testing.T) {
 		"a state, and in the way": {after: func(g gitter) {
 			g.write("a", "state: done\na\n")
 			g.write("d", "mine")
-		}, fails: "untracked working tree files would be overwritten"},
-		"in the way":      {after: func(g gitter) { g.write("d", "mine") }, fails: "untracked working tree files would be overwritten"},
+		}, fails: "it would overwrite d, "},
+		"in the way":      {after: func(g gitter) { g.write("d", "mine") }, fails: "it would overwrite d, "},
 		"moved":           {after: func(g gitter) { g.add("x", "x") }, moved: true},
 		"moved elsewhere": {before: func(g gitter) { g.git("switch", "--quiet", "--detach") }, after: func(g gitter) { g.git("branch", "--force", "main", "HEAD~1") }, moved: true},
 		"in another folder": {before: func(g gitter) {
@@ -204,7 +204,7 @@ func TestAdvance(t *testing.T) {
 			}
 			switch {
 			case test.fails != "":
-				if err == nil || !strings.Contains(err.Error(), test.fails) || fleet.Hint(err) == "" && !strings.HasSuffix(name, "in the way") {
+				if err == nil || !strings.Contains(err.Error(), test.fails) || fleet.Hint(err) == "" {
 					t.Errorf("got %v, hint %q, want %q", err, fleet.Hint(err), test.fails)
 				}
 			case err != nil:
@@ -514,6 +514,80 @@ func TestLandingCutShort(t *testing.T) {
 				t.Errorf("stash: %s", clone.git("stash", "show", "--patch"))
 			}
 		})
+	}
+}
+
+// TestLandingSparesFiles has files of a person's where work lands, of which git sees no change. They stay as they are in a landing, in
+// the turn after one that was killed before git wrote a file, and in the turn after one that was killed on the way.
+func TestLandingSparesFiles(t *testing.T) {
+	t.Parallel()
+	hide := func(g gitter, how string) {
+		g.git("update-index", how, "a")
+		g.write("a", "a\nmine\n")
+		g.write("e", "")
+	}
+	for name, test := range map[string]struct {
+		do   func(g gitter)
+		file string // that a person wrote
+		text string
+	}{
+		"untracked":         {func(g gitter) { g.write("d", "mine\n"); g.write("e", "") }, "d", "mine\n"},
+		"ignored":           {func(g gitter) { g.write(".git/info/exclude", "d\n"); g.write("d", "mine\n"); g.write("e", "") }, "d", "mine\n"},
+		"skipped":           {func(g gitter) { hide(g, "--skip-worktree") }, "a", "a\nmine\n"},
+		"assumed unchanged": {func(g gitter) { hide(g, "--assume-unchanged") }, "a", "a\nmine\n"},
+		"renamed":           {func(g gitter) { g.git("mv", "a", "moved"); g.write("moved", "a\nmine\n") }, "moved", "a\nmine\n"},
+		"in a folder":       {func(g gitter) { g.write("d/mine", "mine\n"); g.write("e", "") }, "d/mine", "mine\n"},
+		"for a folder":      {func(g gitter) { g.write("f", "mine\n"); g.write("e", "") }, "f", "mine\n"},
+	} {
+		for _, killed := range []string{"", "before", "on the way"} {
+			t.Run(strings.TrimSpace(name+" "+killed), func(t *testing.T) {
+				t.Parallel()
+				clone, _, l, c := workOf(t, func(tree gitter) {
+					tree.add("a", "new\n")
+					tree.add("d", "new\n")
+					tree.add("e", "new\n")
+					tree.add("f/f", "new\n")
+				})
+				s := must.Get(c.Stack(t.Context(), l))(t)
+				test.do(clone)
+				if killed == "on the way" {
+					clone.write("e", "ne")
+				}
+				before := clone.world() + clone.git("ls-files", "-v")
+				land := func() error {
+					return c.inTurn(t.Context(), neighbour, "look", func(context.Context, *turn) error { return nil })
+				}
+				if killed == "" {
+					land = func() error {
+						_, err := c.Advance(t.Context(), s)
+						return err
+					}
+				} else {
+					clone.write(".git/stint.lock", `{"run":"0own","pid":1,"doing":"land","git_dir":"`+clone.git("rev-parse", "--absolute-git-dir")+
+						`","top":"`+clone.git("rev-parse", "--show-toplevel")+`","branch":"refs/heads/main","from":"`+s.Base+`","land":"`+s.Commit+`"}`)
+				}
+				named := test.file
+				if name == "renamed" {
+					named = "a"
+				}
+				err := land()
+				if refused := killed == "" || killed == "on the way" && name != "renamed"; refused != (err != nil) ||
+					refused && (!strings.Contains(err.Error(), " "+named) || fleet.Hint(err) == "") {
+					t.Errorf("got %v, hint %q, want %s named", err, fleet.Hint(err), named)
+				}
+				if killed == "on the way" && name == "renamed" { // of which the index knows: it is in a stash
+					must.Equal(t, "in the stash", clone.git("show", "stash@{0}:moved"), "a\nmine")
+				} else {
+					must.Equal(t, "world", clone.world()+clone.git("ls-files", "-v"), before)
+				}
+				must.Equal(t, test.file, clone.read(test.file), test.text)
+				if killed == "on the way" && name != "renamed" {
+					must.Do(t, os.Rename(filepath.Join(clone.dir, test.file), filepath.Join(t.TempDir(), "out")))
+					must.Do(t, land())
+					must.Equal(t, "main", clone.git("rev-parse", "main"), s.Commit)
+				}
+			})
+		}
 	}
 }
 

@@ -149,7 +149,7 @@ func TestLandingCatchesUp(t *testing.T) {
 		"not checked out": {do: func(origin, clone gitter) { origin.add("x", "x"); clone.git("switch", "--quiet", "--detach") }, log: "x d"},
 		"a change beside": {do: func(origin, clone gitter) { origin.add("x", "x"); clone.write("b", "mine") }, log: "x d"},
 		"a change in it":  {do: func(origin, clone gitter) { origin.add("a", "x"); clone.write("a", "mine") }, fails: "changes that nobody committed in a: git -C %s stash"},
-		"a file in it":    {do: func(origin, clone gitter) { origin.add("x", "x"); clone.write("x", "mine") }, fails: "would be overwritten by merge"},
+		"a file in it":    {do: func(origin, clone gitter) { origin.add("x", "x"); clone.write("x", "mine") }, fails: "it would overwrite x, which git does not track there"},
 		"diverged":        {do: func(origin, clone gitter) { origin.add("x", "x"); clone.add("y", "y") }, fails: "main and origin/main have diverged: ahead 1, behind 1: git -C %s pull --rebase=merges --autostash"},
 		"a filter": {do: func(origin, clone gitter) {
 			origin.add(".gitattributes", "x filter=x\n")

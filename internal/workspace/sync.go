@@ -27,7 +27,7 @@ type ConflictError struct {
 	Branch, Upstream string
 	Files            []string
 	Uncommitted      bool // it is the changes that nobody committed which conflict
-	Untracked        bool // it is files that git does not track, ignored ones too, which would be overwritten
+	Untracked        bool // it is files that would be overwritten, of which git tells nothing: see [turn.unseen]
 }
 
 func (e *ConflictError) Error() string {
@@ -139,21 +139,26 @@ func (t *turn) pull(ctx context.Context, s Synced, onto string) error {
 	if _, there, err := t.asks(ctx, "merge-base", "--is-ancestor", onto, from); err != nil || there {
 		return err // not even a refresh of the index in a tree that others work in
 	}
-	if err := t.untracked(ctx, s, from, onto); err != nil {
+	changed, err := t.names(ctx, diff("--name-only", "--no-renames", "-z", from, onto)...)
+	if err != nil {
 		return err
+	}
+	files, err := t.unseen(ctx, from, changed)
+	if err != nil {
+		return err
+	}
+	if len(files) > 0 {
+		return fleet.WithHint(&ConflictError{Branch: s.Branch, Upstream: s.Upstream, Files: files, Untracked: true},
+			"move them out of "+fleet.ShellWord(t.top))
 	}
 	return t.rebase(ctx, s, from, onto)
 }
 
-// untracked is an error if an update would overwrite files that git does not track here. A rebase
-// spares those only that git does not ignore.
-func (t *turn) untracked(ctx context.Context, s Synced, from, onto string) error {
-	added, err := t.names(ctx, diff("--name-only", "--no-renames", "--diff-filter=A", "-z", from, onto)...)
-	if err != nil {
-		return err
-	}
+// unseen are the files of a work tree of which git tells nothing, where an update of a commit changes some: those that it does not
+// track, ignored ones too, and changed ones that it was told to skip. A rebase spares those that it does not ignore, a restore none.
+func (t *turn) unseen(ctx context.Context, from string, changed []string) (files []string, err error) {
 	var there []string
-	for _, file := range added {
+	for _, file := range changed {
 		if exists(filepath.Join(t.top, file)) {
 			there = append(there, file)
 		}
@@ -163,15 +168,29 @@ func (t *turn) untracked(ctx context.Context, s Synced, from, onto string) error
 			}
 		}
 	}
-	if len(there) == 0 {
+	for part := range slices.Chunk(there, maxPinned) {
+		listed, err := t.names(ctx, append([]string{"ls-files", "-v", "--cached", "--others", "-z", "--"}, literal(part)...)...)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range listed {
+			switch tag, file := entry[0], entry[2:]; {
+			case tag == '?', (tag == 'S' || tag >= 'a') && t.textOf(ctx, filepath.Join(t.top, file), file, from) == "":
+				files = append(files, file)
+			}
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files), nil
+}
+
+// overwritten is an error if there are files that a step of the target would overwrite.
+func (t *turn) overwritten(target string, files []string) error {
+	if len(files) == 0 {
 		return nil
 	}
-	files, err := t.names(ctx, append([]string{"ls-files", "--others", "-z", "--"}, literal(there)...)...)
-	if err != nil || len(files) == 0 {
-		return err
-	}
-	return fleet.WithHint(&ConflictError{Branch: s.Branch, Upstream: s.Upstream, Files: files, Untracked: true},
-		"move them out of "+fleet.ShellWord(t.top))
+	return fleet.WithHint(fmt.Errorf("%s is checked out in %s: it would overwrite %s, which git does not track there, or was told to skip",
+		target, t.top, list(files)), "move them out of "+fleet.ShellWord(t.top))
 }
 
 // fetch finds what a branch follows and brings the ref of that up to date.

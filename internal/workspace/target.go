@@ -147,15 +147,6 @@ func (t *turn) forward(ctx context.Context, run fleet.RunID) error {
 	return err
 }
 
-// inTheWay is an error if a step of the target would change files that are somebody's own, where it is checked out.
-func (t *turn) inTheWay(ctx context.Context, a aim, s fleet.Stacked) error {
-	_, out, _, err := t.writable(ctx, s)
-	if err != nil || !out {
-		return err
-	}
-	return t.untracked(ctx, Synced{Branch: a.name, Upstream: a.theirs}, s.Base, s.Commit)
-}
-
 // forwarding is the step of a target that is behind.
 func (t *turn) forwarding(ctx context.Context, v sight) (s fleet.Stacked, err error) {
 	s.Target, s.Base = v.aim.name, v.aim.tip
@@ -208,7 +199,7 @@ func (c Clone) Tracking(ctx context.Context) (said fleet.Tracking, err error) {
 		if lost != nil {
 			return said, lost
 		}
-		if stuck := t.inTheWay(ctx, a, s); stuck != nil {
+		if _, _, _, stuck := t.writable(ctx, s); stuck != nil {
 			text := fmt.Sprintf("%s lacks commits of %s, and cannot be brought forward: %v", own, theirs, stuck)
 			said = fleet.Tracking{Text: text, Fix: fleet.Hint(stuck), Stuck: true}
 		}
