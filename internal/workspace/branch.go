@@ -92,27 +92,42 @@ func (t *turn) branchOf(ctx context.Context, run fleet.RunID) (string, error) {
 }
 
 // usedIn returns a folder in which somebody works on a branch, or "": the branch is checked out
-// there, or a rebase or a bisection under way comes back to it.
-func (t *turn) usedIn(branch ref) (string, error) {
+// there, or what is under way comes back to it, in a word of [midway].
+func (t *turn) usedIn(branch ref) (folder, what string, err error) {
 	if branch.worktree != "" {
-		return branch.worktree, nil
+		return branch.worktree, "", nil
 	}
 	dirs, err := filepath.Glob(plain.GlobIn(t.common, "worktrees/*"))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, dir := range append(dirs, t.common) {
-		for _, file := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
-			text, err := readFile(filepath.Join(dir, file))
+		for _, sign := range [][2]string{
+			{"rebase-merge/head-name", "rebase"}, {"rebase-apply/head-name", "rebase"}, {"BISECT_START", bisection},
+		} {
+			text, err := readFile(filepath.Join(dir, sign[0]))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return "", err
+				return "", "", err
 			}
 			if strings.TrimPrefix(strings.TrimSpace(string(text)), heads) == strings.TrimPrefix(branch.name, heads) {
-				return dir, nil
+				folder, err = t.folderOf(dir)
+				return folder, sign[1], err
 			}
 		}
 	}
-	return "", nil
+	return "", "", nil
+}
+
+// folderOf is the work tree of which git keeps something in a folder.
+func (t *turn) folderOf(gitDir string) (string, error) {
+	switch gitDir {
+	case t.gitDir:
+		return t.top, nil
+	case t.common:
+		return strings.TrimSuffix(gitDir, "/.git"), nil
+	}
+	text, err := readFile(filepath.Join(gitDir, "gitdir"))
+	return strings.TrimSuffix(strings.TrimSpace(string(text)), "/.git"), err
 }
 
 // dropBranch deletes a run's branch at the commit that it has been looked at with, unless it
@@ -126,7 +141,7 @@ func (t *turn) dropBranch(ctx context.Context, branch string) error {
 	if n, err := t.countUnmerged(ctx, []string{r.id}); err != nil || n > 0 {
 		return err
 	}
-	if used, err := t.usedIn(r); err != nil || used != "" {
+	if used, _, err := t.usedIn(r); err != nil || used != "" {
 		return err
 	}
 	return t.insist(ctx, "update-ref", "-d", r.name, r.id)

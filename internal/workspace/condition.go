@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"stint/internal/fleet"
 )
 
 // Condition is the state of a workspace before anybody works in it.
@@ -55,6 +57,7 @@ const bisection = "bisect"
 func midway(gitDir string) string {
 	for _, sign := range [][2]string{
 		{"rebase-merge", "rebase"}, // first: a rebase leaves signs of what it does on the way
+		{"rebase-apply/applying", "git am"},
 		{"rebase-apply", "rebase"},
 		{"MERGE_HEAD", "merge"},
 		{"CHERRY_PICK_HEAD", "cherry-pick"},
@@ -66,6 +69,15 @@ func midway(gitDir string) string {
 		}
 	}
 	return ""
+}
+
+// ending is how a person ends what is under way in a work tree, in a word of [midway].
+func ending(what, dir string) string {
+	command := "git -C " + fleet.ShellWord(dir) + " " + strings.TrimPrefix(what, "git ")
+	if what == bisection {
+		return command + " reset"
+	}
+	return command + " --continue, or " + command + " --abort"
 }
 
 // countStatus counts in what git status --porcelain -z prints: XY, a space and a path,

@@ -38,6 +38,12 @@ func TestCondition(t *testing.T) {
 				g.t.Fatal("no conflict")
 			}
 		}, Condition{Repository: true, Midway: "rebase", Changed: 1}},
+		"am": {func(g gitter) {
+			g.write("patch", g.git("format-patch", "--stdout", "HEAD~1..HEAD")+"\n")
+			if _, err := g.try("am", "patch"); err == nil {
+				g.t.Fatal("no conflict")
+			}
+		}, Condition{Repository: true, Midway: "git am", Untracked: 1}},
 		"locked": {func(g gitter) { g.write(".git/index.lock", "") }, Condition{Repository: true, Lock: ".git/index.lock"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -301,9 +301,17 @@ func refused(s *fleet.Stacked, err error) error {
 	return nil
 }
 
-// receptive returns the target as it is now, and whether the workspace has it checked out. It is an error if another folder has, or
-// if something is under way there.
+// receptive returns the target as it is now, and whether the workspace has it checked out. It is an error if another folder has, if
+// something is under way there, or if the name stands for another branch, which would move beneath its work tree.
 func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, err error) {
+	err = insist(ctx, func() error {
+		r, out, err = t.receives(ctx, target)
+		return err
+	})
+	return r, out, err
+}
+
+func (t *turn) receives(ctx context.Context, target string) (r ref, out bool, err error) {
 	found, err := t.refs(ctx, heads+target)
 	r, born := found[heads+target]
 	if err == nil && !born {
@@ -315,14 +323,35 @@ func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, e
 	if err != nil || r.id == "" {
 		return r, false, err
 	}
-	used, err := t.usedIn(r)
-	if err != nil || used == "" {
+	if stands := strings.TrimPrefix(r.link, heads); stands != "" {
+		return r, false, fleet.WithHint(fmt.Errorf("%s stands for %s", target, stands), fmt.Sprintf(
+			"name that in [review], target = %q, and have no other name checked out: git -C %s switch %s", stands, fleet.ShellWord(t.top), stands))
+	}
+	switch used, what, err := t.usedIn(r); {
+	case err != nil, used == "":
 		return r, false, err
+	case what == bisection: // which does not pass
+		return r, false, fleet.WithHint(fmt.Errorf("a bisect of %s is under way in %s", target, used), ending(what, used))
+	case what != "":
+		return r, false, fleet.WithHint(unfinishedError{what + " of " + target, used}, ending(what, used))
+	case used == t.top:
+		return r, true, cmp.Or(unfinished(t.layout), t.checkedOut(ctx, target))
+	default:
+		at, end := used, " switch --detach"
+		if !exists(used) {
+			at, end = t.top, " worktree prune"
+		}
+		return r, false, fleet.WithHint(fmt.Errorf("%s is checked out in %s", target, used), "git -C "+fleet.ShellWord(at)+end)
 	}
-	if used != t.top && used != t.common {
-		return r, false, fleet.WithHint(fmt.Errorf("%s is checked out in %s", target, used), "git -C "+fleet.ShellWord(used)+" switch --detach")
+}
+
+// checkedOut is an error if HEAD of the work tree does not name a branch.
+func (t *turn) checkedOut(ctx context.Context, branch string) error {
+	on, _, err := t.on(ctx)
+	if err == nil && on != heads+branch {
+		err = fleet.WithHint(fmt.Errorf("HEAD of %s does not name %s", t.top, branch), "git -C "+fleet.ShellWord(t.top)+" switch "+branch)
 	}
-	return r, true, insist(ctx, func() error { return unfinished(t.layout) })
+	return err
 }
 
 // free is an error if somebody has changed files in the work tree that are other files in a commit than where that left the target.
@@ -342,6 +371,9 @@ func (t *turn) free(ctx context.Context, target ref, tip string) (aside map[stri
 		err = fleet.WithHint(fmt.Errorf("%s is checked out in %s, with changes that nobody committed in %s",
 			strings.TrimPrefix(target.name, heads), t.top, list(changed)),
 			fmt.Sprintf("commit them, or put them aside: git -C %s stash", fleet.ShellWord(t.top)))
+		if _, born, lost := t.revision(ctx, target.name); lost == nil && !born { // git has nothing on which to stash
+			err = fleet.WithHint(err, fmt.Sprintf("commit them, or move them out of %s and then: git -C %[1]s reset", fleet.ShellWord(t.top)))
+		}
 	}
 	return aside, err
 }
@@ -435,7 +467,7 @@ func (t *turn) advance(ctx context.Context, s fleet.Stacked) (moved bool, err er
 	if err := t.write(n); err != nil {
 		return false, err
 	}
-	failed := t.setAside(ctx, n)
+	failed := cmp.Or(t.setAside(ctx, n), t.checkedOut(ctx, s.Target)) // git merges into what HEAD names
 	// Git holds the index while it writes the files, and moves the branch last. It refuses, and
 	// touches nothing, if somebody was quicker to change one of them, or the branch, or has a file of that name that git
 	// ignores.
@@ -629,7 +661,7 @@ func (t *turn) drop(ctx context.Context, l fleet.Landing) (kept string, err erro
 	case !there:
 		return "", nil
 	}
-	if used, err := t.usedIn(r); err != nil || used != "" {
+	if used, _, err := t.usedIn(r); err != nil || used != "" {
 		return "branch " + l.Branch + " is checked out in " + used, err
 	}
 	return "", t.insist(ctx, "update-ref", "-d", r.name, l.Tip)
@@ -641,14 +673,15 @@ func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (di
 	err = c.inTurn(ctx, run, "check out", func(ctx context.Context, t *turn) error {
 		refs, err := t.refs(ctx, heads+branch)
 		if err == nil {
-			dir, err = t.usedIn(refs[heads+branch])
+			dir, _, err = t.usedIn(refs[heads+branch])
 		}
-		if err != nil || dir != "" {
+		if err != nil || exists(dir) {
 			return err
 		}
-		dir = t.top + "-" + string(run)
+		dir = cmp.Or(dir, t.top+"-"+string(run))
+		// One that somebody has removed is git's still, and made again by force.
 		// If we die in it, git has half a folder there: git worktree remove --force.
-		return t.insist(ctx, "worktree", "add", "--quiet", "--", dir, branch)
+		return t.insist(ctx, "worktree", "add", "--quiet", "--force", "--", dir, branch)
 	})
 	if err != nil {
 		return "", fmt.Errorf("check out %s: %w", branch, err)

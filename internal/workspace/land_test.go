@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,6 +147,8 @@ func TestAdvance(t *testing.T) {
 		before func(clone gitter) // it is stacked
 		after  func(clone gitter)
 		fails  string
+		hint   string // in it
+		linked bool   // the workspace is the work tree beside
 		moved  bool   // the target, before
 		status string // of the work tree, after
 		want   string // what git says of the work tree then
@@ -183,6 +186,47 @@ func TestAdvance(t *testing.T) {
 			g.git("switch", "--quiet", "main")
 			g.git("merge", "--no-commit", "--no-ff", "side")
 		}, fails: "a merge is under way"},
+		"in a bisection": {before: func(g gitter) {
+			g.add("x", "x")
+			g.git("bisect", "start", "HEAD", "HEAD~2")
+		}, fails: "a bisect of main is under way in ", hint: " bisect reset"},
+		"in a bisection of the main work tree": {before: func(g gitter) {
+			g.add("x", "x")
+			g.git("bisect", "start", "HEAD", "HEAD~2")
+			g.git("worktree", "add", "--quiet", "-b", "mine", g.dir+"-2")
+		}, linked: true, fails: "a bisect of main is under way in ", hint: "/clone bisect reset"},
+		"in a bisection of another work tree": {before: func(g gitter) {
+			g.add("x", "x")
+			g.git("switch", "--quiet", "-c", "mine")
+			g.git("worktree", "add", "--quiet", g.dir+"-2", "main")
+			g.at(g.dir+"-2").git("bisect", "start", "HEAD", "HEAD~2")
+		}, fails: "a bisect of main is under way in ", hint: "/clone-2 bisect reset"},
+		"in a rebase of another work tree": {before: func(g gitter) {
+			g.git("switch", "--quiet", "-c", "mine")
+			g.git("worktree", "add", "--quiet", g.dir+"-2", "main")
+			_, _ = g.at(g.dir+"-2").try("rebase", "--exec", "false", "HEAD~1")
+		}, fails: "a rebase of main is under way in ", hint: "/clone-2 rebase --continue, or"},
+		"in a rebase": {before: func(g gitter) {
+			_, _ = g.try("rebase", "--exec", "false", "HEAD~1")
+		}, fails: "a rebase of main is under way in ", hint: "/clone rebase --continue, or"},
+		"a link": {before: func(g gitter) {
+			g.git("branch", "--move", "main", "trunk")
+			g.git("symbolic-ref", "refs/heads/main", "refs/heads/trunk")
+		}, fails: "main stands for trunk", hint: "target = \"trunk\""},
+		"a link to which HEAD points": {before: func(g gitter) {
+			g.git("branch", "trunk")
+			g.git("update-ref", "--no-deref", "-d", "refs/heads/main")
+			g.git("symbolic-ref", "refs/heads/main", "refs/heads/trunk")
+		}, fails: "main stands for trunk", hint: "switch trunk"},
+		"in a folder that is gone": {before: func(g gitter) {
+			g.git("switch", "--quiet", "--detach")
+			g.git("worktree", "add", "--quiet", g.dir+"-2", "main")
+			must.Do(g.t, os.RemoveAll(g.dir+"-2"))
+		}, fails: "main is checked out in ", hint: "/clone worktree prune"},
+		"in git am": {before: func(g gitter) {
+			g.write("patch", g.git("format-patch", "--stdout", "HEAD~1..HEAD")+"\n")
+			_, _ = g.try("am", "patch")
+		}, fails: "a git am is under way", hint: " am --abort"},
 		"no such branch": {before: func(g gitter) { g.git("branch", "--move", "main", "trunk") }, fails: "main is no branch of the clone"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +238,9 @@ func TestAdvance(t *testing.T) {
 			if test.before != nil {
 				test.before(clone)
 			}
+			if test.linked {
+				c.Dir += "-2"
+			}
 			s, err := c.Stack(t.Context(), l)
 			if test.after != nil {
 				test.after(clone)
@@ -204,7 +251,7 @@ func TestAdvance(t *testing.T) {
 			}
 			switch {
 			case test.fails != "":
-				if err == nil || !strings.Contains(err.Error(), test.fails) || fleet.Hint(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), test.fails) || !strings.Contains(fleet.Hint(err)+"\n", cmp.Or(test.hint, "\n")) || fleet.Hint(err) == "" {
 					t.Errorf("got %v, hint %q, want %q", err, fleet.Hint(err), test.fails)
 				}
 			case err != nil:
@@ -217,7 +264,9 @@ func TestAdvance(t *testing.T) {
 				if got := clone.world(); got != before {
 					t.Errorf("got\n%s\nwant\n%s", got, before)
 				}
-				clone.mustBeTidy()
+				if midway(filepath.Join(clone.dir, ".git")) == "" {
+					clone.mustBeTidy()
+				}
 				return
 			}
 			if got := clone.git("rev-parse", "main"); got != s.Commit {
@@ -589,6 +638,42 @@ func TestLandingSparesFiles(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestCheckOutOfAFolderThatIsGone has a person's folder removed by hand, and made again.
+func TestCheckOutOfAFolderThatIsGone(t *testing.T) {
+	t.Parallel()
+	clone, _, l, c := workOf(t, func(tree gitter) { tree.add("d", "new\n") })
+	dir := must.Get(c.CheckOut(t.Context(), l.Run, l.Branch))(t)
+	must.Do(t, os.RemoveAll(dir))
+	must.Equal(t, "folder", must.Get(c.CheckOut(t.Context(), l.Run, l.Branch))(t), dir)
+	must.Equal(t, "file", clone.at(dir).read("d"), "new\n")
+}
+
+// TestFirstLandingInTheWay has a staged file in a repository without a commit. Git has nothing there on which to stash it.
+func TestFirstLandingInTheWay(t *testing.T) {
+	t.Parallel()
+	clone := repository(t)
+	clone.git("update-ref", "-d", "HEAD")
+	clone.git("read-tree", "--empty")
+	clone.git("clean", "-dfq")
+	c := clone.clone()
+	c.Root = t.TempDir()
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own))))(t)
+	clone.at(w.Dir).add("d", "new\n")
+	must.Get(c.Close(t.Context(), w))(t)
+	clone.write("d", "mine\n")
+	clone.git("add", "d")
+	l := fleet.Landing{Run: own, Branch: w.Branch, Tip: clone.git("rev-parse", w.Branch), Target: clone.git("branch", "--show-current")}
+	_, err := c.Stack(t.Context(), l)
+	if err == nil || !strings.Contains(err.Error(), " in d") || strings.Contains(fleet.Hint(err), "stash") {
+		t.Errorf("got %v, hint %q", err, fleet.Hint(err))
+	}
+	must.Do(t, os.Rename(filepath.Join(clone.dir, "d"), filepath.Join(t.TempDir(), "d")))
+	clone.git("reset", "--quiet")
+	s := must.Get(c.Stack(t.Context(), l))(t)
+	must.Equal(t, "landed", must.Get(c.Advance(t.Context(), s))(t), true)
+	must.Equal(t, "d", clone.read("d"), "new\n")
 }
 
 // TestPutBackSparesAPerson has somebody write into a task's file after a landing died that had set its state aside.

@@ -259,7 +259,7 @@ func unfinished(l layout) error {
 	if what == "" || what == bisection {
 		return nil
 	}
-	return fleet.WithHint(unfinishedError{what, l.top}, fmt.Sprintf("git -C %s %s --continue, or git -C %[1]s %[2]s --abort", l.top, what))
+	return fleet.WithHint(unfinishedError{what, l.top}, ending(what, l.top))
 }
 
 // rebase rebases the branch, or leaves everything as it was.

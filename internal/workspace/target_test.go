@@ -144,6 +144,11 @@ func TestForward(t *testing.T) {
 		{"in a rebase", func(_, clone gitter) {
 			must.Do(clone.t, os.Mkdir(filepath.Join(clone.dir, ".git/rebase-merge"), 0o700))
 		}, "main@{0}", ""},
+		{"in a bisection", func(_, clone gitter) {
+			clone.add("own", "x\n")
+			clone.git("bisect", "start", "HEAD", "HEAD~2")
+			clone.git("update-ref", "refs/heads/main", "main~1")
+		}, "main@{0}", ""},
 		{"a filter", filtered, "main@{0}", "git has a filter for theirs: stint runs none"},
 		{"a filter for another file", func(_, clone gitter) { clone.git("config", "filter.x.smudge", "false") }, "origin/main", ""},
 	} {
@@ -154,13 +159,16 @@ func TestForward(t *testing.T) {
 			origin.git("add", "a")
 			origin.add("theirs", "x\n")
 			test.do(origin, clone)
-			before, status := clone.git("rev-parse", "main"), clone.git("status", "--porcelain")
+			before, head, status := clone.git("rev-parse", "main"), clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain")
 			c := clone.clone()
 			c.Target, c.Forwards = "main", true
 			s := must.Get(c.Fetch(t.Context(), own))(t)
 			want := before
 			if test.to == "origin/main" {
 				want = origin.git("rev-parse", "main")
+			}
+			if got := clone.git("rev-parse", "HEAD"); got != head && clone.git("branch", "--show-current") == "" {
+				t.Errorf("HEAD is at %s, want %s: %v", got, head, s.Stuck)
 			}
 			if got := clone.git("rev-parse", "main"); got != want {
 				t.Errorf("the target is at %s, want %s: %v", got, want, s.Stuck)
