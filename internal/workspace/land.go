@@ -598,7 +598,11 @@ func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bo
 // beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. One that is gone is
 // such a beginning.
 func (t *turn) beginning(ctx context.Context, dead note, file string) (size int, is bool) {
-	now, err := readFile(filepath.Join(t.top, file))
+	path := filepath.Join(t.top, file)
+	now, err := readFile(path)
+	if link, other := os.Readlink(path); other == nil {
+		now, err = []byte(link), nil
+	}
 	if err != nil {
 		return 0, errors.Is(err, fs.ErrNotExist)
 	}

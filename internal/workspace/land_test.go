@@ -531,6 +531,10 @@ func TestLandingCutShort(t *testing.T) {
 			g.write("d", "new\n")
 			g.write("b", "mine\n")
 		}, landed: true, status: "M b"},
+		"changed once the branch had moved": {do: func(g gitter) {
+			g.git("update-ref", "refs/heads/main", "stint/bob/0own")
+			g.write("a", "mine\n")
+		}, landed: true, stashed: "mine"},
 		"moved since":    {do: func(g gitter) { g.write("a", "new\n"); g.git("commit", "--quiet", "--all", "-m", "mine") }},
 		"only theirs":    {do: func(g gitter) { g.write("a", "mine\n"); g.write("d", "mine\n") }},
 		"switched since": {do: func(g gitter) { g.git("switch", "--quiet", "-c", "other"); g.write("a", "mine\n") }},
@@ -585,6 +589,7 @@ func TestLandingSparesFiles(t *testing.T) {
 		"skipped":           {func(g gitter) { hide(g, "--skip-worktree") }, "a", "a\nmine\n"},
 		"assumed unchanged": {func(g gitter) { hide(g, "--assume-unchanged") }, "a", "a\nmine\n"},
 		"renamed":           {func(g gitter) { g.git("mv", "a", "moved"); g.write("moved", "a\nmine\n") }, "moved", "a\nmine\n"},
+		"a link":            {func(g gitter) { must.Do(g.t, os.Symlink("mine", filepath.Join(g.dir, "d"))); g.write("mine", "n") }, "d", "n"},
 		"in a folder":       {func(g gitter) { g.write("d/mine", "mine\n"); g.write("e", "") }, "d/mine", "mine\n"},
 		"for a folder":      {func(g gitter) { g.write("f", "mine\n"); g.write("e", "") }, "f", "mine\n"},
 	} {
