@@ -94,8 +94,11 @@ func (t *turn) branchOf(ctx context.Context, run fleet.RunID) (string, error) {
 // usedIn returns a folder in which somebody works on a branch, or "": the branch is checked out
 // there, or what is under way comes back to it, in a word of [midway].
 func (t *turn) usedIn(branch ref) (folder, what string, err error) {
-	if branch.worktree != "" {
-		return branch.worktree, "", nil
+	if folder = branch.worktree; folder == strings.TrimSuffix(t.common, "/.git") { // whatever core.worktree says
+		folder, err = t.folderOf(t.common)
+	}
+	if folder != "" {
+		return folder, "", err
 	}
 	dirs, err := filepath.Glob(plain.GlobIn(t.common, "worktrees/*"))
 	if err != nil {
