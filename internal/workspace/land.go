@@ -301,8 +301,8 @@ func refused(s *fleet.Stacked, err error) error {
 	return nil
 }
 
-// receptive returns the target as it is now, and whether the workspace has it checked out. It is an error if another folder has, if
-// something is under way there, or if the name stands for another branch, which would move beneath its work tree.
+// receptive returns the target as it is now, and whether the workspace has it checked out. It is an error if another folder has, or
+// if something is under way there. So it is if the name stands for another branch, which would move beneath its work tree.
 func (t *turn) receptive(ctx context.Context, target string) (r ref, out bool, err error) {
 	err = insist(ctx, func() error {
 		r, out, err = t.receives(ctx, target)
@@ -325,7 +325,7 @@ func (t *turn) receives(ctx context.Context, target string) (r ref, out bool, er
 	}
 	if stands := strings.TrimPrefix(r.link, heads); stands != "" {
 		return r, false, fleet.WithHint(fmt.Errorf("%s stands for %s", target, stands), fmt.Sprintf(
-			"name that in [review], target = %q, and have no other name checked out: git -C %s switch %s", stands, fleet.ShellWord(t.top), stands))
+			"name that in [review], target = %q, and have no other name checked out: git -C %s switch %s", stands, fleet.ShellWord(t.top), fleet.ShellWord(stands)))
 	}
 	switch used, what, err := t.usedIn(r); {
 	case err != nil, used == "":
@@ -349,7 +349,8 @@ func (t *turn) receives(ctx context.Context, target string) (r ref, out bool, er
 func (t *turn) checkedOut(ctx context.Context, branch string) error {
 	on, _, err := t.on(ctx)
 	if err == nil && on != heads+branch {
-		err = fleet.WithHint(fmt.Errorf("HEAD of %s does not name %s", t.top, branch), "git -C "+fleet.ShellWord(t.top)+" switch "+branch)
+		err = fleet.WithHint(fmt.Errorf("HEAD of %s does not name %s", t.top, branch),
+			"git -C "+fleet.ShellWord(t.top)+" switch "+fleet.ShellWord(branch))
 	}
 	return err
 }
@@ -379,7 +380,7 @@ func (t *turn) free(ctx context.Context, target ref, tip string) (aside map[stri
 }
 
 // writable is [turn.receptive] for a step of the target. It is an error if git has a filter for a file that has to be written, or
-// it is somebody's, or somebody has changed it, or for what [turn.submodules] says.
+// somebody has changed one, or has one there of which git tells nothing. So is an error of [turn.submodules].
 func (t *turn) writable(ctx context.Context, s fleet.Stacked) (r ref, out bool, aside map[string]string, err error) {
 	r, out, err = t.receptive(ctx, s.Target)
 	if err != nil || r.id != s.Base {
@@ -577,8 +578,8 @@ func (t *turn) bringFiles(ctx context.Context, dead note) error {
 	return nil
 }
 
-// begun reports whether git has begun to write the files of a landing: a file that it tracks is gone or is a beginning of what it is
-// to be, or one that it does not track is such a beginning and not empty, or the index has one. Any other change is somebody's own.
+// begun reports whether git has begun to write the files of a landing. The index has one of them, or a file is the beginning of what
+// lands. One that git does not track is no sign if it is empty or gone. Any other change is somebody's own.
 func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bool, error) {
 	staged, err := t.names(ctx, diff("--cached", "--name-only", "--no-renames", "-z", dead.Land)...)
 	if err != nil {
@@ -595,8 +596,8 @@ func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bo
 	}), err
 }
 
-// beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. One that is gone is
-// such a beginning.
+// beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. One that is gone
+// is such a beginning. Of a link its own text counts.
 func (t *turn) beginning(ctx context.Context, dead note, file string) (size int, is bool) {
 	path := filepath.Join(t.top, file)
 	now, err := readFile(path)
