@@ -385,7 +385,7 @@ func writeReview(b *strings.Builder, r fleet.Review) {
 	if r.Decision == fleet.DecisionRejected {
 		fmt.Fprintf(b, "  A person rejected it: %q\n", fleet.Clipped(r.Reason, maxReview))
 	}
-	if r.Check.Tip != "" && !r.Check.OK {
+	if r.Failed() {
 		fmt.Fprintf(b, "  It did not land: %q\n", fleet.Clipped(r.Check.Reason, maxReview))
 	}
 }

@@ -40,6 +40,12 @@ func (r Review) Passed() bool {
 	return r.Decision == DecisionLanded || r.Decision == DecisionPublished
 }
 
+// Failed reports whether the work did not fit when it was last tried. What landed since, where no check is configured, did.
+func (r Review) Failed() bool {
+	landed := r.Decision == DecisionLanded && r.Tip == r.Check.Tip
+	return r.Check.Tip != "" && !r.Check.OK && !landed
+}
+
 // ReviewCheck is the result of trying a run's work on the target.
 type ReviewCheck struct {
 	Tip    string // of the branch; empty: it was never tried

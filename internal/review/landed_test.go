@@ -53,3 +53,24 @@ func TestDecided(t *testing.T) {
 		t.Error("decided with another commit")
 	}
 }
+
+// TestChecked has a try that failed count until the work lands as it is, where no check says that it passed.
+func TestChecked(t *testing.T) {
+	t.Parallel()
+	failed := fleet.ReviewCheck{Tip: "one", Reason: "it conflicts"}
+	for name, test := range map[string]struct {
+		tip         string
+		d           fleet.Review
+		green, know bool
+	}{
+		"not tried":    {"one", fleet.Review{}, false, false},
+		"passed":       {"one", fleet.Review{Check: fleet.ReviewCheck{Tip: "one", OK: true}}, true, true},
+		"failed":       {"one", fleet.Review{Check: failed}, false, true},
+		"failed since": {"one", fleet.Review{Check: failed, Decision: fleet.DecisionLanded, Tip: "before"}, false, true},
+		"landed since": {"one", fleet.Review{Check: failed, Decision: fleet.DecisionLanded, Tip: "one"}, false, false},
+		"goes on":      {"two", fleet.Review{Check: failed}, false, false},
+	} {
+		green, known := review.Item{Branch: review.Branch{Tip: test.tip}, Decision: test.d}.Checked()
+		must.Equal(t, name, [2]bool{green, known}, [2]bool{test.green, test.know})
+	}
+}

@@ -28,7 +28,7 @@ func (i Item) Decided() (d fleet.Review, ok bool) {
 // Checked reports how the check of the item went, and false if it was not checked as it is.
 func (i Item) Checked() (green, known bool) {
 	c := i.Decision.Check
-	return c.OK, c.Tip != "" && c.Tip == i.Tip
+	return c.OK, c.Tip != "" && c.Tip == i.Tip && (c.OK || i.Decision.Failed())
 }
 
 // Open reports whether somebody has to decide about the item.

@@ -40,7 +40,7 @@ func Item() View[review.Item] {
 			d, decided := i.Decided()
 			return some(decided, d)
 		}),
-		Sub("check", "of the work as it is; null: it was not tried", View[item]{
+		Sub("check", "of the work as it is; null: none ran, and nothing kept it from landing", View[item]{
 			Bool("ok", "", func(i item) bool { green, _ := i.Checked(); return green }),
 			Text("reason", "", "", func(i item) string { return i.Decision.Check.Reason }),
 			At("at", "", "", func(i item) time.Time { return i.Decision.Check.At }),
