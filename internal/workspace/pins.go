@@ -82,7 +82,10 @@ func (c Clone) settings(ctx context.Context, g git, l layout) ([]setting, error)
 		if len(at) < 3 {
 			break
 		}
-		key, value, _ := strings.Cut(at[2], "\n")
+		key, value, given := strings.Cut(at[2], "\n")
+		if !given { // a name alone is true for git, and an empty value false
+			value = "true"
+		}
 		now.all = append(now.all, setting{at[0], key, value})
 		file, is := strings.CutPrefix(at[1], "file:")
 		if _, seen := now.files[file]; is && !seen {

@@ -80,3 +80,21 @@ func TestSettingsOfTaste(t *testing.T) {
 		t.Errorf("git left traces: %v", left)
 	}
 }
+
+// TestSettingWithoutValue sets what git takes for true since it has no value: it is true in a session's clone too.
+func TestSettingWithoutValue(t *testing.T) {
+	t.Parallel()
+	_, clone := pair(t)
+	bare := "[core]\n\tautocrlf\n[user]\n\tuseConfigOnly\n[filter \"x\"]\n\trequired\n\tclean =\n"
+	clone.write(".git/config", clone.read(".git/config")+bare)
+	c := clone.clone()
+	c.Root = t.TempDir()
+	w := must.Get(c.Open(t.Context(), own, filepath.Join(c.Root, string(own))))(t)
+	for key, want := range map[string]string{
+		"core.autocrlf": "true", "user.useConfigOnly": "true", "filter.x.required": "true", "filter.x.clean": "",
+	} {
+		if got, err := clone.at(w.Dir).try("config", "--get", key); err != nil || got != want {
+			t.Errorf("%s = %q, %v; want %q", key, got, err, want)
+		}
+	}
+}
