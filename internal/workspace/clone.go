@@ -140,7 +140,7 @@ func (g git) find(ctx context.Context) (layout, error) {
 		return layout{}, fmt.Errorf("%s: its repository has its work tree elsewhere, in %s: %w", g.dir, top, errNoRepository)
 	}
 	common := gitDir // and not what its file "commondir" says
-	if above := filepath.Dir(gitDir); filepath.Base(above) == "worktrees" {
+	if above := filepath.Dir(gitDir); filepath.Base(above) == "worktrees" && above != top && exists(filepath.Join(gitDir, "commondir")) {
 		common = filepath.Dir(above)
 	}
 	return layout{top: top, gitDir: gitDir, common: common}, nil
