@@ -59,6 +59,11 @@ func (a *app) standings(ctx context.Context, c *config.Config, s store.Store, f 
 			known.blocked[b.Task.ID] = "claimed by " + string(b.Claim.Holder) + " until " + stamp(b.Claim.ExpiresAt)
 		}
 	}
+	for _, t := range tasks {
+		if why := c.Unplaced(t); why != "" {
+			known.blocked[t.ID] = why
+		}
+	}
 	return known, nil
 }
 

@@ -13,6 +13,7 @@
 package config
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -279,6 +280,14 @@ func (c *Config) WantsTasks() bool {
 // CategoryNames are the names of the categories, sorted.
 func (c *Config) CategoryNames() []fleet.Category {
 	return slices.Sorted(maps.Keys(c.Categories))
+}
+
+// Unplaced says why no session takes an open task whose category the configuration lacks, and what to do; "": it has it.
+func (c *Config) Unplaced(t fleet.Task) string {
+	if _, has := c.Categories[t.Category]; has || !t.State.Workable() {
+		return ""
+	}
+	return fmt.Sprintf("no [category.%s] in the configuration: add it, or correct the task", t.Category)
 }
 
 // AgentNames are the names of the agents, sorted.

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -362,6 +363,11 @@ func (d *Doctor) examineTasks(ctx context.Context) []Finding {
 	tasks, problems, err := d.Tasks.List(ctx)
 	if err != nil && !d.Config.WantsTasks() && errors.Is(err, fleet.ErrNotFound) {
 		err = nil
+	}
+	for _, t := range tasks {
+		if why := d.Config.Unplaced(t); why != "" {
+			problems = append(problems, fleet.TaskProblem{Path: cmp.Or(t.Path, string(t.ID)), Reason: why})
+		}
 	}
 	return judgeTasks(len(tasks), problems, err, d.Config)
 }

@@ -197,7 +197,7 @@ func (f *Reader) ListTasks(ctx context.Context) ([]fleet.Task, []fleet.TaskProbl
 		}
 	}
 	for _, t := range tasks {
-		if _, ok := f.Config.Categories[t.Category]; !ok && t.State.Workable() {
+		if f.Config.Unplaced(t) != "" {
 			f.Log.WarnContext(ctx, "task of an unknown category",
 				slog.String("task_id", string(t.ID)), slog.String("category", string(t.Category)))
 		}
