@@ -161,6 +161,9 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 	if err := s.refuseCopy(path); err != nil {
 		return nil, err
 	}
+	if err := s.refuseOther(path); err != nil {
+		return nil, err
+	}
 	options := s.configOptions()
 	done := install.Created
 	if old := s.withoutAgent(path); old != nil {
@@ -211,6 +214,23 @@ func (s *setup) config(ctx context.Context) (*config.Config, error) {
 		return c, nil
 	}
 	return c, renameio.WriteFile(path, text, 0o644)
+}
+
+// refuseOther refuses to write a file where another is named, by which commands would go.
+func (s *setup) refuseOther(path string) error {
+	by := "--config"
+	if s.configPath == "" {
+		by = "$STINT_CONFIG"
+	}
+	if cmp.Or(s.configPath, s.Getenv("STINT_CONFIG")) == "" {
+		return nil
+	}
+	named, err := s.configPathInUse()
+	if err != nil || resolved(named) == resolved(path) {
+		return err
+	}
+	return fleet.WithHint(usage(fmt.Errorf("%s names %s, and init writes %s", by, named, path)),
+		"leave that away, or name the folder of that file: stint init DIR")
 }
 
 // sample is a new configuration, with what is found of tasks.

@@ -39,8 +39,8 @@ func read(path string) ([]byte, error) {
 	// Before it is opened: to open a pipe waits for its writer.
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist):
-		return refuse(writeOne, "%w", err)
+	case errors.Is(err, os.ErrNotExist): // what is searched for is there when it is found
+		return refuse("--config or $STINT_CONFIG names it; without them: stint init", "%w", err)
 	case err != nil:
 		return refuse("check the permissions of the folders above it", "%w", err)
 	case info.IsDir():

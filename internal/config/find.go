@@ -31,11 +31,11 @@ func Find(explicit string, getenv func(string) string, dir string, uid int) (str
 	}
 	own := userFolder(getenv, "XDG_CONFIG_HOME", ".config")
 	if own == "" {
-		return "", usagef("write one with: stint init", "find config: no %s in %s or above", FileName, dir)
+		return "", usagef(writeOne, "find config: no %s in %s or above", FileName, dir)
 	}
 	path := filepath.Join(own, "stint", FileName)
 	if !exists(path) {
-		return "", usagef("write one with: stint init", "find config: no %s in %s or above, and no %s", FileName, dir, path)
+		return "", usagef(writeOne, "find config: no %s in %s or above, and no %s", FileName, dir, path)
 	}
 	return path, ownFile(path, uid)
 }

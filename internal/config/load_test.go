@@ -541,7 +541,7 @@ func TestLoadRefusesFiles(t *testing.T) {
 	loop := filepath.Join(folder, "loop")
 	must.Do(t, os.Symlink(loop, loop))
 	for _, test := range []struct{ name, path, text, hint string }{
-		{"none", none, "read config: stat " + none + ": no such file or directory", "write one with: stint init"},
+		{"none", none, "read config: stat " + none + ": no such file or directory", "--config or $STINT_CONFIG names it; without them: stint init"},
 		{"folder", folder, "read config: " + folder + " is a folder", "name the file: " + folder + "/stint.toml"},
 		{"pipe", pipe, "read config: " + pipe + " is not a regular file", "name a file: it is read more than once"},
 		{"huge", huge, "read config: " + huge + " has more than 262144 bytes", "name a stint.toml"},
