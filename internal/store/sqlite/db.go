@@ -127,7 +127,7 @@ func OpenRead(ctx context.Context, o Options) (*DB, error) {
 // unwritable reports whether an error may come from a disk that cannot be written.
 func unwritable(err error) bool {
 	var e sqlite3.Error
-	return errors.As(err, &e) &&
+	return errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.EACCES) || errors.As(err, &e) &&
 		(e.Code == sqlite3.ErrFull || e.Code == sqlite3.ErrIoErr || e.Code == sqlite3.ErrReadonly || e.Code == sqlite3.ErrCantOpen)
 }
 
@@ -151,9 +151,19 @@ func open(ctx context.Context, path string, o Options, how mode) (*DB, error) {
 		d.file, err = os.Stat(path)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, translate(err)), d.Close())
+		return nil, errors.Join(notOpened(path, err), d.Close())
 	}
 	return d, nil
+}
+
+// notOpened is the error of a store that could not be opened. Where SQLite cannot make files beside it, it gives the cause of
+// its second try, to read them, which are not there.
+func notOpened(path string, err error) error {
+	folder := filepath.Dir(path)
+	if denied := syscall.Access(folder, 2 /* W_OK */); unwritable(err) && denied != nil {
+		err = fmt.Errorf("%s cannot be written: %w", folder, denied)
+	}
+	return fmt.Errorf("open store %s: %w", path, translate(err))
 }
 
 func newDB(db *sql.DB, o Options) *DB {
@@ -349,7 +359,7 @@ func translate(err error) error {
 		return err
 	}
 	for fault, hint := range map[error]string{
-		syscall.EROFS:  "the disk is read-only",
+		syscall.EROFS:  "the disk of the state folder is read-only: mount it for writing",
 		syscall.ENOSPC: "the disk is full",
 		syscall.EACCES: "the state folder must belong to this user",
 	} {

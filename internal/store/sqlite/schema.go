@@ -141,7 +141,7 @@ func Adopt(ctx context.Context, o Options) (former string, err error) {
 		err = errEmpty()
 	}
 	if err != nil {
-		return "", fmt.Errorf("open store %s: %w", path, translate(err))
+		return "", notOpened(path, err)
 	}
 	name, workspace, _, err := d.owner(ctx)
 	if err != nil {
