@@ -73,7 +73,8 @@ func (f Folder) Add(ctx context.Context, d Draft, dryRun bool) (fleet.Task, erro
 	}
 	name, err := create(ctx, dir.path, data, names)
 	if err != nil {
-		return failed(err)
+		first, _ := names(1)
+		return failed(dir.named(err, filepath.Join(f.Dir, first)))
 	}
 	return f.Get(ctx, fleet.TaskID(f.Format.id(name)))
 }

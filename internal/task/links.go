@@ -77,6 +77,14 @@ func (o opened) close() {
 	}
 }
 
+// named is a failure to write below the folder with the path that people know, in place of the one that leads there.
+func (o opened) named(err error, path string) error {
+	if cause, is := errors.AsType[syscall.Errno](err); is && o.at != nil {
+		return &fs.PathError{Op: "write", Path: path, Err: cause}
+	}
+	return err
+}
+
 // file leads to a file of the folder.
 func (o opened) file(name string) string { return filepath.Join(o.path, name) }
 

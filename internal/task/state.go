@@ -71,7 +71,8 @@ func (f Folder) setState(path string, s fleet.TaskState) (changed bool, err erro
 			return false, err
 		}
 	}
-	return replace(target, old, edited, info.Mode().Perm())
+	changed, err = replace(target, old, edited, info.Mode().Perm())
+	return changed, dir.named(err, path)
 }
 
 // withState is the pure part of [Folder.SetState]: a task file's bytes in that
