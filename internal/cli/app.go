@@ -461,7 +461,7 @@ func (a *app) user() string {
 func checkUnitPaths(paths ...string) error {
 	for _, p := range paths {
 		if err := fleet.CheckUnitWord(p); err != nil {
-			return fleet.WithHint(usage(err), "install the binary, and keep the configuration, at a plain path, or start workers without systemd: --exec")
+			return fleet.WithHint(err, "install the binary, and keep the configuration, at a plain path, or start workers without systemd: --exec")
 		}
 	}
 	return nil

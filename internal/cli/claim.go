@@ -238,7 +238,9 @@ func (o *claimOptions) addHolder(cmd *cobra.Command) {
 
 func (o *claimOptions) addTTL(cmd *cobra.Command) {
 	o.ttl = defaultTTL
-	cmd.Flags().Var(ttlFlag(&o.ttl), "ttl", "time-to-live from now")
+	ttl := spanFlag(&o.ttl)
+	ttl.text = o.ttl.String()
+	cmd.Flags().Var(ttl, "ttl", "time-to-live from now, such as 30m or 7d")
 }
 
 func (o *claimOptions) addEpoch(cmd *cobra.Command) {

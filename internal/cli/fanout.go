@@ -84,7 +84,7 @@ func (a *app) runFanout(ctx context.Context, o engine.FanoutOptions) (err error)
 		if _, err := e.Config.Pool(o.Pool); err != nil || o.Detached {
 			return err
 		}
-		return checkUnitPaths(o.Binary, e.Config.Path)
+		return usage(checkUnitPaths(o.Binary, e.Config.Path))
 	}
 	return a.with(ctx, how|repository, func(f opened) error {
 		for _, text := range a.missingFolders(ctx, f.Config) {

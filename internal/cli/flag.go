@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,17 +59,6 @@ func numberFlag[T ~int | ~int64](to *T, least int64) *flagValue[T] {
 	}}
 }
 
-// ttlFlag is a time-to-live: the store counts in milliseconds.
-func ttlFlag(to *time.Duration) *flagValue[time.Duration] {
-	return &flagValue[time.Duration]{to, "DURATION", to.String(), func(s string) (time.Duration, error) {
-		d, err := time.ParseDuration(s)
-		if err != nil || d < time.Millisecond {
-			return 0, errors.New(`want a duration of a millisecond or more, such as "90s" or "1h30m"`)
-		}
-		return d, nil
-	}}
-}
-
 // textFlag is a line for people: a note or a reason.
 func textFlag(to *string) *flagValue[string] {
 	return &flagValue[string]{to, "TEXT", "", func(s string) (string, error) {
@@ -105,21 +95,25 @@ func holderFlag(to *fleet.Holder) *flagValue[fleet.Holder] {
 func spanFlag(to *time.Duration) *flagValue[time.Duration] {
 	return &flagValue[time.Duration]{to, "DURATION", "", func(s string) (time.Duration, error) {
 		span, err := parseSpan(s)
-		if err != nil || span < time.Millisecond { // the store counts in these
-			return 0, errors.New(`want a duration of a millisecond or more, such as "90m", "24h" or "7d"`)
+		if err != nil || span < time.Millisecond || span >= (maxDays+1)*day { // the store counts in milliseconds
+			return 0, fmt.Errorf(`want a duration from 1ms to below %dd, such as "90m", "24h" or "7d"`, maxDays+1)
 		}
 		return span, nil
 	}}
 }
 
+const (
+	day     = 24 * time.Hour
+	maxDays = math.MaxUint16 // 179 years; more would overflow
+)
+
 // parseSpan reads a duration, of which a day is 24 hours.
 func parseSpan(s string) (time.Duration, error) {
-	const day = 24 * time.Hour
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
 		return time.ParseDuration(s)
 	}
-	n, err := strconv.ParseUint(days, 10, 16) // 179 years; more would overflow
+	n, err := strconv.ParseUint(days, 10, 16) // at most maxDays
 	if err != nil || rest == "" {
 		return time.Duration(n) * day, err
 	}

@@ -16,7 +16,7 @@ func TestSpanFlag(t *testing.T) {
 			t.Errorf("got %v (%v) of %q, want %v", got, err, text, want)
 		}
 	}
-	for _, text := range []string{"", "0", "0d", "d", "7", "7D", "-1d", "-1h", "1.5d", "1d-1h", "1d24h", "65536d", "7dd", "1h7d", "soon", "99999999h"} {
+	for _, text := range []string{"", "0", "0d", "d", "7", "7D", "-1d", "-1h", "1.5d", "1d-1h", "1d24h", "65536d", "7dd", "1h7d", "soon", "1572864h", "99999999h"} {
 		var got time.Duration
 		if err := spanFlag(&got).Set(text); err == nil || got != 0 {
 			t.Errorf("got %v of %q, want a refusal", got, text)

@@ -169,6 +169,10 @@ func (a *app) withItems(ctx context.Context, args []string, fn func(opened, revi
 				wrong = append(wrong, fleet.WithHint(err, "stint review lists the runs"))
 				continue
 			}
+			if strings.HasSuffix(arg, "@") { // as of a variable that is not set
+				wrong = append(wrong, usage(fmt.Errorf("%s: a commit is missing after the @", arg)))
+				continue
+			}
 			name, tip, _ := strings.Cut(arg, "@")
 			run, at, err := itemOf(ctx, e.Reader, all, name)
 			switch {
