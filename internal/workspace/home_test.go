@@ -192,19 +192,24 @@ func TestHomeOfManyFiles(t *testing.T) {
 	must.Equal(t, "uncommitted", strings.Count(clone.git("diff", "--name-only", w.Branch, wipRef(w.Dir)), name), maxSaid/len(name)+1)
 }
 
-// TestHomeOfChangesElsewhere has a session go back to the workspace's branch before it changes a file: the change is of that branch.
-func TestHomeOfChangesElsewhere(t *testing.T) {
+// TestHomeOfChanges has a session leave a file beside a commit, on its branch or back on the workspace's: no commit is in the change.
+func TestHomeOfChanges(t *testing.T) {
 	t.Parallel()
-	_, clone := pair(t)
-	c := clone.clone()
-	w := mustOpen(t, c, own, t.TempDir())
-	tree := clone.at(w.Dir)
-	tree.add("d", "d")
-	tree.git("switch", "-q", "main")
-	tree.write("n", "x")
-	must.Get(c.Close(t.Context(), w))(t)
-	must.Equal(t, "changed", clone.git("show", "--format=", "--name-status", wipRef(w.Dir)), "A\tn")
-	must.Equal(t, "branch", clone.git("log", "-1", "--format=%s", w.Branch), "d")
+	for _, on := range []string{"HEAD", "main"} {
+		t.Run(on, func(t *testing.T) {
+			t.Parallel()
+			_, clone := pair(t)
+			c := clone.clone()
+			w := mustOpen(t, c, own, t.TempDir())
+			tree := clone.at(w.Dir)
+			tree.add("d", "d")
+			tree.git("switch", "-q", "--detach", on)
+			tree.write("n", "x")
+			must.Get(c.Close(t.Context(), w))(t)
+			must.Equal(t, "changed", clone.git("show", "--format=", "--name-status", wipRef(w.Dir)), "A\tn")
+			must.Equal(t, "branch", clone.git("log", "-1", "--format=%s", w.Branch), "d")
+		})
+	}
 }
 
 // TestWorkWithoutANetwork has a session and then stint fail to fetch: what it has committed is its work all the same.
