@@ -325,7 +325,7 @@ func (t *turn) receives(ctx context.Context, target string) (r ref, out bool, er
 	}
 	if stands := strings.TrimPrefix(r.link, heads); stands != "" {
 		return r, false, fleet.WithHint(fmt.Errorf("%s stands for %s", target, stands), fmt.Sprintf(
-			"name that in [review], target = %q, and have no other name checked out: git -C %s switch %s", stands, fleet.ShellWord(t.top), fleet.ShellWord(stands)))
+			"set target = %q in [review], and check that name out: git -C %s switch %s", stands, fleet.ShellWord(t.top), fleet.ShellWord(stands)))
 	}
 	switch used, what, err := t.usedIn(r); {
 	case err != nil, used == "":

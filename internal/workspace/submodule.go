@@ -10,8 +10,9 @@ import (
 	"stint/internal/fleet"
 )
 
-// submodules returns the files that a landing changes, or an error if it would set a submodule to a commit that the submodule of the
-// workspace does not have: a session made it in its own clone, and it came from nowhere else. Of a submodule that is not checked out nobody knows.
+// submodules returns the files that a landing changes. It is an error if it would set a submodule to a commit that the submodule of the
+// workspace does not have: a session made it in its own clone, and it came from nowhere else. A submodule that is not checked out
+// is not asked.
 func (t *turn) submodules(ctx context.Context, s fleet.Stacked) (files []string, err error) {
 	fields, err := t.names(ctx, "diff-tree", "-r", "-z", "--no-renames", s.Base, s.Commit)
 	for i := 0; i+1 < len(fields) && err == nil; i += 2 {
