@@ -1088,7 +1088,7 @@ func (w *worker) record(ctx context.Context) error {
 	defer cancel()
 	down := w.writeDown(ctx)
 	w.leavePlace(ctx)
-	err := w.insist(lease, func() error {
+	err := w.insist(lease, func() error { //nolint:contextcheck // the lease goes on where the worker was stopped
 		down = down || w.writeDown(ctx) // a full disk has room for it sooner than for the store
 		return w.Store.Complete(lease, w.run)
 	})

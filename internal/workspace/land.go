@@ -587,12 +587,12 @@ func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bo
 	}
 	changed, err := t.names(ctx, diff("--name-only", "--no-renames", "-z")...)
 	return slices.ContainsFunc(files, func(file string) bool {
-		size, is := 0, false
+		landed := !slices.Contains(staged, file)
 		if tracked := slices.Contains(changed, file); tracked || slices.Contains(unseen, file) {
-			size, is = t.beginning(ctx, dead, file)
-			is = is && (tracked || size > 0)
+			size, begins := t.beginning(ctx, dead, file)
+			landed = landed || begins && (tracked || size > 0)
 		}
-		return is || !slices.Contains(staged, file)
+		return landed
 	}), err
 }
 

@@ -105,8 +105,11 @@ func (contract) PausedMeanwhile(t *testing.T, b bundle) {
 	}{
 		{[]fleet.Pause{{Category: "triage"}, {Category: "docs", Until: Start().Add(-time.Hour), Reason: "over"}}, false, [2]string{}},
 		{[]fleet.Pause{{Category: "docs", Reason: "lunch"}}, false, [2]string{"paused: lunch", ""}},
-		{[]fleet.Pause{{Reason: "holidays", Until: Start().Add(time.Hour)}, {Category: "docs"}}, true,
-			[2]string{"paused: the whole fleet, holidays (until 2026-06-26T13:00:00Z)", ""}},
+		{
+			[]fleet.Pause{{Reason: "holidays", Until: Start().Add(time.Hour)}, {Category: "docs"}},
+			true,
+			[2]string{"paused: the whole fleet, holidays (until 2026-06-26T13:00:00Z)", ""},
+		},
 		{[]fleet.Pause{{Reason: "holidays"}}, false, [2]string{"paused: the whole fleet, holidays", "paused: the whole fleet, holidays"}},
 	} {
 		for _, p := range tt.pauses {
