@@ -305,6 +305,8 @@ func TestCommitsElsewhere(t *testing.T) {
 		named.git("worktree", "add", "--quiet", "--detach", tree.dir)
 		tree.as(own).commit("two")
 		tree.mustCount(own, 2)
+		must.Do(t, os.WriteFile(filepath.Join(named.dir, ".git", "commondir"), []byte("."), 0o600)) // by a session
+		named.mustCount(own, 2)
 	})
 	t.Run("a submodule called worktrees", func(t *testing.T) {
 		t.Parallel()
