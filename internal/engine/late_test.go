@@ -343,8 +343,8 @@ func (r slowRepo) Enter(context.Context, fleet.RunID, fleet.Place) (fleet.Site, 
 	}, nil
 }
 
-// TestWorkIsLookedAtInTurn has the workspace's turn be another's for longer than a worker has that was asked to stop. One that
-// was not waits; one that was, also while it waits, is over in time.
+// TestWorkIsLookedAtInTurn has the workspace's turn be another's for longer than a worker has that was asked to stop. A worker that
+// nobody stops waits. A worker that is stopped, also while it waits, is over in time.
 //
 //nolint:paralleltest // a bubble's test stands alone
 func TestWorkIsLookedAtInTurn(t *testing.T) {

@@ -226,7 +226,7 @@ func (c Clone) bringHome(ctx context.Context, dir, branch string) (l look, err e
 		}
 		start = began[0]
 	}
-	if l, err = c.looks(ctx, s, dir, start); err != nil || l.tip == "" || l.tip == start {
+	if l, err = c.looks(ctx, s, dir, start); err != nil || l.tip == start {
 		return l, err
 	}
 	if l.before, err = c.see(ctx, s.git, heads+c.nested(), heads+c.flat()+"*"); err != nil {
@@ -490,7 +490,7 @@ func (c *counted) err() error {
 func (c Clone) work(ctx context.Context, dir, branch string) (w fleet.Work, err error) {
 	l, err := c.bringHome(ctx, dir, branch)
 	w.Left = l.left(dir, branch)
-	if l.home = err == nil; err != nil || l.tip == "" || l.tip == l.start {
+	if l.home = err == nil; err != nil || l.tip == l.start {
 		w.Known = err == nil
 		c.remember(dir, l)
 		return w, err

@@ -579,7 +579,7 @@ func (t *turn) bringFiles(ctx context.Context, dead note) error {
 }
 
 // begun reports whether git has begun to write the files of a landing. The index has one of them, or a file is the beginning of what
-// lands. One that git does not track is no sign if it is empty or gone. Any other change is somebody's own.
+// lands. A file that git does not track is no sign if it is empty or gone. Any other change is somebody's own.
 func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bool, error) {
 	staged, err := t.names(ctx, diff("--cached", "--name-only", "--no-renames", "-z", dead.Land)...)
 	if err != nil {
@@ -596,8 +596,8 @@ func (t *turn) begun(ctx context.Context, dead note, files, unseen []string) (bo
 	}), err
 }
 
-// beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. One that is gone
-// is such a beginning. Of a link its own text counts.
+// beginning reports whether a file of the work tree is the beginning of what a landing is to make of it, and its size. A file that is
+// gone is such a beginning. Of a link its own text counts.
 func (t *turn) beginning(ctx context.Context, dead note, file string) (size int, is bool) {
 	path := filepath.Join(t.top, file)
 	now, err := readFile(path)
@@ -684,7 +684,7 @@ func (c Clone) CheckOut(ctx context.Context, run fleet.RunID, branch string) (di
 			return err
 		}
 		dir = cmp.Or(dir, t.top+"-"+string(run))
-		// One that somebody has removed is git's still, and made again by force.
+		// Git still lists a folder that somebody has removed, and makes it again by force.
 		// If we die in it, git has half a folder there: git worktree remove --force.
 		return t.insist(ctx, "worktree", "add", "--quiet", "--force", "--", dir, branch)
 	})

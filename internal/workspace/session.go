@@ -234,7 +234,7 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 		if s.Unmerged, err = t.countUnmerged(ctx, []string{heads + w.Branch}); err != nil {
 			return s, err
 		}
-		if l.tip != "" && l.tip != l.start {
+		if l.tip != l.start {
 			changed, err := t.run(ctx, "diff-tree", "-r", l.start, l.tip)
 			if err != nil {
 				return s, err
@@ -247,7 +247,7 @@ func (c Clone) Close(ctx context.Context, w Own) (s State, err error) {
 		over = append(over, wipRef(w.Dir))
 	}
 	nests = nests || l.linked
-	if s.Dirty = l.changed && l.tip != ""; s.Dirty {
+	if s.Dirty = l.changed; s.Dirty {
 		over = nil
 		more, err := c.leftovers(ctx, w.Dir, l.head, l.start)
 		if err != nil {

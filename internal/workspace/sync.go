@@ -154,8 +154,8 @@ func (t *turn) pull(ctx context.Context, s Synced, onto string) error {
 	return t.rebase(ctx, s, from, onto)
 }
 
-// unseen are the files of the work tree, among those that an update of a commit changes, of which git tells nothing. It does not track
-// them, or ignores them, or was told to skip them and they are changed. A rebase spares those that it does not ignore, a restore none.
+// unseen are the files of the work tree, among those that an update of a commit changes, of which git tells nothing. Git does not track
+// them, or ignores them, or was told to skip them and they are changed. A rebase spares the ones that are not ignored, a restore none.
 func (t *turn) unseen(ctx context.Context, from string, changed []string) (files []string, err error) {
 	var there []string
 	for _, file := range changed {
